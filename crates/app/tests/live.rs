@@ -27,6 +27,8 @@ mod control;
 mod doctor;
 #[path = "live/fair.rs"]
 mod fair;
+#[path = "live/faults.rs"]
+mod faults;
 #[path = "live/freezes.rs"]
 mod freezes;
 #[path = "live/giveback.rs"]
@@ -179,6 +181,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(metrics::trials());
     all.extend(serve::trials());
     all.extend(page::trials());
+    all.extend(faults::trials());
     all.extend(freezes::trials());
     all.extend(hostile::trials());
     all.extend(neighbours::trials());

@@ -110,24 +110,24 @@ impl Contents {
 const SMALLEST: u32 = 4;
 /// Base pages of the largest: 64 KiB. What is naturally aligned to it contains whole folios.
 const LARGEST: u32 = 16;
-/// Least share of zeros in such a stretch for which folios are split: one of four pages. Of denser
-/// ones more would be lost than comes back.
-const WORTH: usize = 4;
+/// Least share of such a stretch that is not used for which folios are split: one of four pages. Of
+/// denser ones more would be lost than comes back.
+const WORTH: u32 = 4;
 
-/// Of these base pages those on which a call splits every folio that may hold zeros: in each
-/// aligned stretch of [`LARGEST`] pages of which enough hold zeros, one for each of the smallest
-/// folios that has some. On a base page the call does nothing.
+/// Of these base pages, all that are there, those on which a call splits every folio that may be
+/// held for nothing: in each aligned stretch of [`LARGEST`] pages of which enough hold zeros or are
+/// missing, one of each of the smallest folios. On a base page the call does nothing.
 pub fn pieces(own: &[u32], zeros: &[bool]) -> Vec<u32> {
     let marked: Vec<_> = own.iter().copied().zip(zeros.iter().copied()).collect();
     let mut pieces = Vec::new();
     for stretch in marked.chunk_by(|(page, _), (next, _)| page / LARGEST == next / LARGEST) {
-        let empty = stretch.iter().filter(|(_, zero)| *zero).count();
-        if empty * WORTH < stretch.len() || stretch.len() == 1 {
+        let used = stretch.iter().filter(|(_, zero)| !zero).count();
+        let used = u32::try_from(used).unwrap_or(LARGEST);
+        if (LARGEST - used) * WORTH < LARGEST {
             continue;
         }
-        for folio in stretch.chunk_by(|(page, _), (next, _)| page / SMALLEST == next / SMALLEST) {
-            pieces.extend(folio.iter().find(|(_, zero)| *zero).map(|(page, _)| *page));
-        }
+        let folios = stretch.chunk_by(|(page, _), (next, _)| page / SMALLEST == next / SMALLEST);
+        pieces.extend(folios.filter_map(<[_]>::first).map(|(page, _)| *page));
     }
     pieces
 }
@@ -163,11 +163,13 @@ mod tests {
         // One page of each 64 KiB was written.
         let own: Vec<u32> = (0..32).collect();
         let zeros: Vec<_> = own.iter().map(|page| page % 16 != 0).collect();
-        assert_eq!(pieces(&own, &zeros), [1, 4, 8, 12, 17, 20, 24, 28]);
-        // Dense ones stay, and so does a base page by itself.
+        assert_eq!(pieces(&own, &zeros), [0, 4, 8, 12, 16, 20, 24, 28]);
+        // Dense ones stay.
         let zeros: Vec<_> = own.iter().map(|page| page % 16 > 12).collect();
         assert_eq!(pieces(&own, &zeros), [0; 0]);
-        assert_eq!(pieces(&[5, 40], &[true, true]), [0; 0]);
+        // Of these all but a page of each folio were dropped, and of one a few.
+        let own: Vec<u32> = [5, 40].into_iter().chain(64..78).collect();
+        assert_eq!(pieces(&own, &vec![false; own.len()]), [5, 40]);
         assert_eq!(pieces(&[], &[]), [0; 0]);
     }
 

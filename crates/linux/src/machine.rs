@@ -138,6 +138,13 @@ pub fn splits(root: &Root, geometry: Geometry) -> Option<u64> {
     own.or_else(|| vmstat()?.get("thp_split_page").copied())
 }
 
+/// Folios of multi-size THP that were split since boot, of all sizes that faults may hand out.
+pub fn size_splits(root: &Root) -> u64 {
+    let file = |size: Bytes| format!("{THP_DIR}/hugepages-{}kB/stats/split", size.0 >> 10);
+    let count = |size| root.read_line(file(size)).ok()?.trim().parse::<u64>().ok();
+    fault_size::SIZES.into_iter().filter_map(count).sum()
+}
+
 /// Page sizes of the root: `hpage_pmd_size`, and the running system's base page. A root without
 /// the file (no THP in the kernel) gets the usual 2 MiB, so that sizes can still be shown.
 pub fn geometry(root: &Root) -> Geometry {

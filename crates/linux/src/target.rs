@@ -345,7 +345,7 @@ impl Target {
     }
 
     /// Base pages of a region that is not huge, by number, in pieces of folios that hold pages
-    /// which nobody wrote: a call on each splits all of these folios.
+    /// which nobody wrote, or whose other pieces were dropped: a call on each splits these folios.
     ///
     /// # Errors
     /// The named reason.

@@ -44,6 +44,9 @@ pub const TICK: Ns = Ns::s(1);
 const SHORTEST_TICK: Ns = Ns::ms(100);
 /// Length of a tick while overhead (listing, planning, writing down) is over its budget.
 const LONGEST_TICK: Ns = Ns::s(4);
+/// What a sample showed is believed for so long: a program may have freed and touched the same pages
+/// since.
+const FRESH: Ns = Ns::s(1);
 /// A target's reasons are written down at most this often, and so is whether memory is short for a
 /// cgroup.
 const REASONS_INTERVAL: Ns = Ns::s(10);
@@ -338,13 +341,17 @@ impl Manager {
     }
 
     /// Whether a sample shows first how many of its pages were written: where larger folios may lie
-    /// in it, and nobody has looked yet.
-    fn samples(&self, decision: &Decision) -> bool {
+    /// in it, and nobody has looked just now.
+    fn samples(&self, decision: &Decision, now: Ns) -> bool {
         let target = self.state.programs.targets.get(&decision.target);
         let region = target.and_then(|target| target.regions.get(decision.region));
         decision.action == Action::Promote
             && Sight::of(&self.config, &self.state).samples_small
-            && region.is_some_and(|region| region.zeros.is_none())
+            && region.is_some_and(|region| {
+                let seen = region.inspected.filter(|seen| now.since(seen.at) < FRESH);
+                let as_seen = seen.is_some_and(|seen| seen.populated == region.populated);
+                region.zeros.is_none() || !as_seen
+            })
     }
 
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
@@ -459,7 +466,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
             continue;
         }
         decision.warm = manager.warms(&decision);
-        decision.sample = manager.samples(&decision);
+        decision.sample = manager.samples(&decision, now);
         decision.another = manager.plan.more || promotes(&queues);
         manager.last = Some(decision.action);
         served = true;

@@ -35,12 +35,13 @@
 
 use crate::config::Config;
 use crate::limits::backoff::Backoffs;
+use crate::limits::fault_size;
 use crate::limits::pressure::Pressure;
 use crate::limits::thresholds::Thresholds;
 use crate::reason::SkipReason;
 use crate::snapshot::{MachineSample, ThpMode};
 use crate::state::{Region, State, Target};
-use hugewise_base::units::Ns;
+use hugewise_base::units::{Bytes, Ns};
 
 /// What the facts of a gate are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +114,8 @@ pub struct Sight {
     pub frames_hidden: bool,
     /// Regions that are not huge may hold pages that nobody wrote, and are sampled.
     pub samples_small: bool,
+    /// The kernel counts folios of which pieces were dropped, enough to be worth splits.
+    pub pieces: bool,
 }
 
 /// Facts of [`Scope::Region`].
@@ -180,6 +183,9 @@ pub struct MachineFacts {
     pub free_huge: Option<u64>,
 }
 
+/// Folios of which pieces were dropped that are worth looking for, all programs together.
+const PIECES: Bytes = Bytes::mib(4);
+
 impl Sight {
     /// That of this state.
     pub fn of(config: &Config, state: &State) -> Self {
@@ -188,6 +194,7 @@ impl Sight {
         Self {
             frames_hidden: state.machine.frames_hidden,
             samples_small: small && config.demote.sample,
+            pieces: machine.is_some_and(|machine| fault_size::pieces(&machine.sizes) >= PIECES),
         }
     }
 }

@@ -6,13 +6,14 @@ use hugewise_manager::compaction::Compact;
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::decision::{Action, Decision, Motive, Outcome};
 use hugewise_manager::engine::{Manager, TickEnd, Wake, World, tick};
+use hugewise_manager::limits::fault_size::SizeReason;
 use hugewise_manager::policy::{Plan, Policy, View};
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::replay::{Comparison, Event, Recorder, Replay};
 use hugewise_manager::select::Selection;
 use hugewise_manager::sim::activity::{Activity, Checker};
 use hugewise_manager::sim::checks::{Auditor, Checked, config};
-use hugewise_manager::sim::{Sim, SimProcess, SimRegion};
+use hugewise_manager::sim::{Folios, Sim, SimProcess, SimRegion};
 use hugewise_manager::snapshot::{Ask, Observation, ProcessSample, ThpMode};
 
 struct Run {
@@ -359,6 +360,45 @@ fn promises_hold_under_a_tight_and_a_loose_configuration() {
     }
     let limits = [Checker::LockShare, Checker::OwnCpu, Checker::QuotaBytes];
     assert_checked(&activity, |checker| u64::from(limits.contains(&checker)) * 1_000);
+}
+
+/// Faults hand out what the manager chooses, to programs that write all of it and to those that do
+/// not.
+#[test]
+fn what_faults_hand_out_wastes_no_more_than_the_budget() {
+    let (mut changes, mut kept, mut lowered, mut gave_back) = (0, 0, 0, 0);
+    for seed in 0..200 / crate::parts() {
+        let sparse_percent = [0, 10, 90][usize::try_from(seed % 3).expect("small")];
+        let mut sim = Sim::new(seed, Ns::s(180));
+        sim.folios = Some(Folios::of(None, sparse_percent));
+        let config = config();
+        let mut world = Checked::new(sim, config.clone());
+        let now = world.now();
+        let mut manager = Manager::new(config, Mode::Ingens, Selection::default(), now);
+        let mut auditor = world.auditor();
+        let (mut above, mut wasteful) = (0, false);
+        while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {
+            let (size, _) = manager.state().fault_size().wanted();
+            world.sim.folios = Some(Folios::of(size, sparse_percent));
+            let bound = manager.plan().bloat_bound.unwrap_or_default().max(Bytes::mib(16));
+            let unwritten = world.unwritten(&manager);
+            wasteful |= manager.state().fault_size().wanted().1 == SizeReason::Waste;
+            above = if unwritten > bound { above + 1 } else { 0 };
+            assert!(above < 60, "seed {seed}: {unwritten} above {bound} for a minute");
+        }
+        let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
+        assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
+        let (_, steps) = manager.state().fault_size().history().expect("sizes are offered");
+        assert!(steps <= 12, "seed {seed}: {steps} changes in three minutes");
+        changes += steps;
+        kept += u64::from(!wasteful && sparse_percent == 0);
+        lowered += u64::from(wasteful && sparse_percent == 90);
+        let freed = manager.state().totals().freed_pages;
+        gave_back += u64::from(freed > 0 && sparse_percent == 90);
+    }
+    let [most, some] = [40, 10].map(|floor| floor / crate::parts());
+    assert!(kept > most && gave_back > most, "{changes} changes, {kept} kept, {gave_back} gave");
+    assert!(lowered > some, "{lowered} lowered");
 }
 
 /// What trackers show decides which regions are chosen, and breaks no promise.

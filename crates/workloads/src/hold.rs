@@ -23,10 +23,11 @@ struct Args {
     /// Size, MiB; even
     #[arg(long)]
     mib: usize,
-    /// `dense`, or `sparse:K`: the first K pages of every 2 MiB
-    #[arg(long, default_value = "dense", value_parser = pages_per_region)]
-    fill: usize,
-    /// `huge` faults in huge pages where the machine gives them; otherwise the fill never does
+    /// `dense`, `sparse:K`: the first K pages of every 2 MiB, or `every:K`: one page of each K
+    #[arg(long, default_value = "dense", value_parser = fill)]
+    fill: Fill,
+    /// `huge` faults in huge pages where the machine gives them, `none` what it gives without advice;
+    /// otherwise the fill takes base pages
     #[arg(long, value_enum)]
     advise: Option<Advise>,
     /// Huge pages stay switched off for this program
@@ -47,18 +48,32 @@ struct Args {
 enum Advise {
     Huge,
     Nohuge,
+    None,
     /// `huge`, but said after the fill: base pages that khugepaged may collapse.
     Later,
 }
 
-fn pages_per_region(text: &str) -> Result<usize, String> {
+/// Which pages of each 2 MiB are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fill {
+    /// So many of them, from the first on ...
+    pages: usize,
+    /// ... each so many pages after the one before.
+    step: usize,
+}
+
+fn fill(text: &str) -> Result<Fill, String> {
     let whole = HUGE / rustix::param::page_size();
-    let pages = match text.split_once(':') {
-        None if text == "dense" => Some(whole),
-        Some(("sparse", pages)) => pages.parse().ok().filter(|p| (1..=whole).contains(p)),
+    let number = |text: &str| text.parse().ok().filter(|n| (1..=whole).contains(n));
+    let fill = match text.split_once(':') {
+        None if text == "dense" => Some(Fill { pages: whole, step: 1 }),
+        Some(("sparse", text)) => number(text).map(|pages| Fill { pages, step: 1 }),
+        Some(("every", text)) => number(text).map(|step| Fill { pages: whole / step, step }),
         _ => None,
     };
-    pages.ok_or_else(|| format!("'{text}' is neither 'dense' nor 'sparse:1' to 'sparse:{whole}'"))
+    fill.ok_or_else(|| {
+        format!("'{text}' is neither 'dense' nor 'sparse:K' or 'every:K' with K from 1 to {whole}")
+    })
 }
 
 /// Runs the command.
@@ -174,15 +189,22 @@ impl Held {
         match args.advise {
             Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
             Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
-            Some(Advise::Later) | None => {}
+            Some(Advise::Later | Advise::None) | None => {}
         }
         // Base pages at first, even on a machine that gives huge ones to everybody.
-        let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
+        let given = matches!(args.advise, Some(Advise::Huge | Advise::None));
+        let base_pages = args.thp_disable || !given;
         prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
         let turns = (!args.nodes.is_empty()).then(|| numa::take_turns(&args.nodes));
         held.turns = turns.transpose().context("cannot take memory from these nodes")?;
         for region in (0..len).step_by(HUGE) {
-            held.write(region..region + args.fill * page);
+            let Fill { pages, step } = args.fill;
+            match step {
+                1 => held.write(region..region + pages * page),
+                _ => (0..pages).map(|number| region + number * step * page).for_each(|at| {
+                    held.write(at..at + page);
+                }),
+            }
         }
         prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
         if args.advise == Some(Advise::Later) {

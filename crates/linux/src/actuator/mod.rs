@@ -10,6 +10,7 @@ pub use self::config::ActuatorConfig;
 use self::ahead::{Ahead, Block};
 use self::nodes::Nodes;
 use crate::address_space;
+use crate::content::SAMPLE;
 use crate::machine;
 use crate::pages::{Frames, PageReader};
 use crate::root::Root;
@@ -217,6 +218,9 @@ impl Actuator {
             false => 0,
         };
         let written = populated.saturating_sub(zeros.into());
+        // What the budget pays for was sampled before, and two samples differ.
+        let paid = sample && decision.motive == Motive::BloatBudget;
+        let error = if paid { 2 * self.geometry.pages_per_huge() / u32::from(SAMPLE) } else { 0 };
         let facts = CheckFacts {
             thp,
             under_never: self.config.allow_under_never,
@@ -226,7 +230,7 @@ impl Actuator {
             file: detail.file,
             write_protected: detail.write_protected,
             populated,
-            written,
+            written: written + error,
             min_populated: decision.min_populated,
             free_huge: machine::free_huge(root, self.geometry),
         };

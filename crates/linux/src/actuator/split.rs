@@ -24,7 +24,7 @@ use std::os::fd::BorrowedFd;
 struct Before {
     counts: Counts,
     detail: Detail,
-    /// Of the whole machine; read only where page frames are hidden.
+    /// Of the whole machine; read only where page tables do not show them all.
     splits: Option<u64>,
     /// Addresses of pages that are named to the kernel: one after the other until it has split, or
     /// at once where each names another folio.
@@ -125,7 +125,8 @@ impl Actuator {
             }
             let address = |page: u32| region.0 + self.geometry.bytes(page.into()).0;
             let named = vec![pieces.into_iter().map(address).collect()];
-            return Ok(Before { counts, splits: None, detail, named });
+            let splits = Some(machine::size_splits(root));
+            return Ok(Before { counts, splits, detail, named });
         }
         if !partial && !counts.huge {
             return Err(SkipReason::NoLongerHuge);
@@ -155,7 +156,9 @@ impl Actuator {
         }
         if decision.motive == Motive::Unwritten {
             let freed = before.counts.populated().saturating_sub(counts.populated());
-            return Ok((freed > 0).then(|| small(freed)));
+            // What was dropped before is not among these pages.
+            let split = Some(machine::size_splits(root)) > before.splits;
+            return Ok((freed > 0 || split).then(|| small(freed)));
         }
         let missing = self.geometry.pages_per_huge().saturating_sub(before.counts.present);
         Ok(match before.splits {

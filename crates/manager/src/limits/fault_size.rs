@@ -189,7 +189,7 @@ fn waste(facts: &SizeFacts<'_>) -> Bytes {
 }
 
 /// The most that dropped pages of folios can hold: all but one page of each.
-fn pieces(offered: &[SizeSample]) -> Bytes {
+pub fn pieces(offered: &[SizeSample]) -> Bytes {
     let held = |offer: &SizeSample| {
         Bytes(offer.partially_mapped.unwrap_or(0).saturating_mul(offer.size.0))
     };

@@ -119,6 +119,17 @@ impl Checked {
         wasted
     }
 
+    /// Pages that faults handed out to managed programs and nobody wrote, and that could be taken
+    /// back: after a fork nobody may.
+    pub fn unwritten(&self, manager: &Manager) -> Bytes {
+        let targets = manager.state().targets();
+        let processes = self.sim.processes.values();
+        let managed = processes.filter(|process| targets.contains_key(&process.sample.id));
+        let regions = managed.flat_map(|process| &process.regions);
+        let own = regions.filter(|region| !region.shared);
+        Geometry::X86_64.bytes(own.map(|region| u64::from(region.unwritten)).sum())
+    }
+
     /// Compaction begins where it is switched on, one run at a time, and takes no more CPU time
     /// than it may.
     fn check_compaction(&mut self, order: &Compact) {
@@ -217,7 +228,7 @@ impl Checked {
             return;
         };
         self.activity.met(Checker::Split, 1);
-        if !was.huge && !was.block {
+        if !was.huge && !was.block && was.unwritten == 0 {
             self.broken.push(format!("split a region of {} that holds no block", decision.target));
         }
         let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
@@ -229,7 +240,7 @@ impl Checked {
             self.broken.push(format!("split what was promoted at {at} s with {used} pages"));
         }
         let wait = match decision.motive {
-            Motive::PartiallyMapped => COOLDOWN,
+            motive if !motive.loses_a_huge_page() => COOLDOWN,
             _ => GIVEN_BACK_BASE,
         };
         self.last_demoted.insert(key, (self.sim.now, wait));

@@ -15,7 +15,7 @@ impl Sim {
             Ok((pid, index)) if decision.action == Action::Promote => {
                 self.collapse(pid, index, warm)
             }
-            Ok((pid, index)) => self.split(pid, index),
+            Ok((pid, index)) => self.split(pid, index, decision.motive),
         }
     }
 
@@ -34,8 +34,10 @@ impl Sim {
         match (decision.action, decision.motive) {
             (Action::Promote, _) if region.huge => return Err(SkipReason::AlreadyHuge),
             (Action::Promote, _) => {}
+            (_, Motive::Unwritten) if region.huge => return Err(SkipReason::AlreadyHuge),
+            (_, Motive::Unwritten) if region.unwritten == 0 => return Err(SkipReason::NothingHeld),
             (_, Motive::PartiallyMapped) if !region.block => return Err(SkipReason::NothingHeld),
-            (_, Motive::PartiallyMapped) => return Ok((pid, index)),
+            (_, Motive::PartiallyMapped | Motive::Unwritten) => return Ok((pid, index)),
             (..) if !region.huge => return Err(SkipReason::NoLongerHuge),
             (..) => return Ok((pid, index)),
         }
@@ -47,8 +49,11 @@ impl Sim {
             }
             Some(Trap::Pinned | Trap::BusyHole | Trap::NodeInPieces) | None => {}
         }
-        if region.used < decision.min_populated {
+        if region.used + region.unwritten < decision.min_populated {
             return Err(SkipReason::Shrunk);
+        }
+        if decision.sample && region.used < decision.min_populated {
+            return Err(SkipReason::Unwritten);
         }
         if self.free_huge == 0 {
             return Err(SkipReason::NoFreeHugePage);
@@ -93,7 +98,7 @@ impl Sim {
                 let populated = region.used;
                 region.huge = true;
                 region.block = false;
-                region.zero_page = 0;
+                (region.zero_page, region.unwritten) = (0, 0);
                 region.promoted_from = Some(populated);
                 self.free_huge -= 1;
                 Outcome::Promoted { populated, warm, call, cpu }
@@ -104,7 +109,7 @@ impl Sim {
     /// 0.26 to 0.75 ms; the last for 511 zero pages, each freed
     /// (`docs/measurements.md#splitting-a-huge-page`). One in twenty reports success and does
     /// nothing: a page was pinned or locked.
-    fn split(&mut self, pid: u32, index: usize) -> Outcome {
+    fn split(&mut self, pid: u32, index: usize, motive: Motive) -> Outcome {
         let frees = self.frees_zeros;
         let pinned = self.rng.percent(5) && self.mishaps;
         let call = Ns::us(260 + self.rng.below(490));
@@ -117,7 +122,12 @@ impl Sim {
             let (class, reason) = (FailureClass::Transient, SkipReason::NotSplit);
             return Outcome::Failed { class, reason, errno: None, warm: None, call, cpu };
         };
-        let wasted = PAGES - region.used;
+        if motive == Motive::Unwritten {
+            let freed = std::mem::take(&mut region.unwritten);
+            region.zero_page += freed;
+            return Outcome::Demoted { freed, call, cpu };
+        }
+        let wasted = PAGES - region.used - region.unwritten;
         let freed = if region.block || frees { wasted } else { 0 };
         match (region.huge, frees) {
             (true, true) => region.zero_page = wasted,

@@ -15,6 +15,7 @@ pub mod baseline;
 pub mod checks;
 mod compaction;
 pub mod contest;
+mod folios;
 pub mod hawkeye;
 mod kernel;
 pub mod neighbours;
@@ -35,6 +36,7 @@ use hugewise_base::units::{Addr, Bytes, Geometry, Ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use compaction::Pieces;
+pub use folios::Folios;
 
 const HUGE: u64 = Geometry::X86_64.huge.0;
 const PAGES: u16 = 512;
@@ -46,6 +48,8 @@ const EXCLUDED: &str = "/excluded/program";
 pub struct SimRegion {
     /// Base pages that the program has touched and not freed.
     pub used: u16,
+    /// Populated by faults that handed out several pages, and never written.
+    pub unwritten: u16,
     /// Mapped huge: all pages are resident, `used` of them for a reason.
     pub huge: bool,
     /// Not huge any more, but its rest still holds the block.
@@ -135,6 +139,8 @@ pub struct Sim {
     pub shows_frames: bool,
     /// Memory in use by programs that are not simulated.
     pub others: Bytes,
+    /// What faults hand out; `None`: base pages, on a kernel without multi-size THP.
+    pub folios: Option<Folios>,
     /// How lively the programs are: events a second.
     pub events_per_s: u64,
     /// Trackers that its kernel offers: each shows what its kind shows on a real one.
@@ -176,6 +182,7 @@ impl Sim {
             frees_zeros: true,
             shows_frames: true,
             others: Bytes::mib(8 << 10),
+            folios: None,
             events_per_s: 50,
             trackers: Vec::new(),
             refusals: BTreeMap::new(),
@@ -321,7 +328,7 @@ impl Sim {
         let index = usize::try_from(pick % count.max(1)).unwrap_or(0);
         let Some(region) = process.regions.get_mut(index) else { return };
         if !region.huge && !region.shared && region.used >= least {
-            *region = SimRegion { huge: true, block: false, zero_page: 0, ..*region };
+            *region = SimRegion { huge: true, block: false, zero_page: 0, unwritten: 0, ..*region };
         }
     }
 
@@ -349,13 +356,19 @@ impl Sim {
             return;
         };
         let amount = u16::try_from(amount).unwrap_or(PAGES);
+        let sparse = self.folios.is_some_and(|folios| pick % 100 < folios.sparse_percent);
         if kind < 8 {
             let first_touch = region.used == 0 && !region.huge;
             region.huge |= first_touch && self.thp == ThpMode::Always;
+            let before = region.used;
             region.used = (region.used + amount / 4).min(PAGES);
-            region.zero_page = region.zero_page.min(PAGES - region.used);
+            if let Some(folios) = self.folios.filter(|_| !region.huge) {
+                region.faulted(region.used - before, folios, sparse);
+            }
+            region.zero_page = region.zero_page.min(PAGES - region.used - region.unwritten);
         } else {
             region.used = region.used.saturating_sub(amount);
+            region.unwritten = if region.used == 0 { 0 } else { region.unwritten / 2 };
             region.zero_page = 0;
             region.block = (region.huge || region.block) && region.used > 0;
             region.huge = false;
@@ -375,6 +388,7 @@ impl Sim {
             fmfi: Some(self.fmfi()),
             free_huge: Some(self.free_huge),
             nodes: vec![self.node()],
+            sizes: self.sizes(),
             trackers: self.offers(),
             ..MachineSample::example()
         }
@@ -430,12 +444,12 @@ impl Sim {
 impl SimRegion {
     /// Pages that count in RSS.
     const fn resident(&self) -> u16 {
-        if self.huge { PAGES } else { self.used }
+        if self.huge { PAGES } else { self.used + self.unwritten }
     }
 
     /// Pages of memory that are gone for others.
     pub const fn physical(&self) -> u16 {
-        if self.huge || self.block { PAGES } else { self.used }
+        if self.huge || self.block { PAGES } else { self.used + self.unwritten }
     }
 
     /// As a scan shows it; `None` when nothing is populated.
@@ -448,7 +462,10 @@ impl SimRegion {
             huge: self.huge,
             mapping: Addr(BASE + self.mapping * HUGE),
             shared: frames.then_some(if self.shared { self.used } else { 0 }),
-            held: frames.then_some(if self.block { PAGES - self.used } else { 0 }),
+            held: frames.then_some(match self.block {
+                true => PAGES - self.used - self.unwritten,
+                false => 0,
+            }),
             zeros: None,
         })
     }
@@ -479,7 +496,9 @@ impl Sim {
         }
         let index = usize::try_from((ask.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
         let Some(region) = process.regions.get(index) else { return report(None, None) };
-        let zeros = (ask.sample && region.huge).then_some(PAGES - region.used);
+        let zeros = if region.huge { PAGES - region.used } else { region.unwritten };
+        let is_sampled = region.huge || self.folios.is_some();
+        let zeros = (ask.sample && is_sampled).then_some(zeros);
         let sample = region.sample(ask.region, self.shows_frames);
         report(sample.map(|sample| RegionSample { zeros, ..sample }), None)
     }

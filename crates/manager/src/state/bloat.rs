@@ -27,6 +27,8 @@ pub enum WasteSource {
     Remembered,
     /// Zero pages in a sample of its contents.
     Sampled,
+    /// Pages that its program dropped, of larger folios that may still be held.
+    Dropped,
 }
 
 /// What is known about the waste in one region.
@@ -98,7 +100,9 @@ impl Account {
             Waste::Unknown => self.unknown += geometry.huge,
             Waste::Known(pages, source) => {
                 let sum = match source {
-                    WasteSource::PartiallyMapped => &mut self.partially_mapped,
+                    WasteSource::PartiallyMapped | WasteSource::Dropped => {
+                        &mut self.partially_mapped
+                    }
                     WasteSource::Remembered => &mut self.remembered,
                     WasteSource::Sampled => &mut self.sampled,
                 };

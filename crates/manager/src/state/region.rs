@@ -62,6 +62,9 @@ pub struct Region {
     pub zeros: Option<u16>,
     /// Samples of its contents since it became huge, or lost its huge page.
     pub samples: u8,
+    /// Pages that its program dropped since it was last split, as long as it is not huge: pieces of
+    /// larger folios may be among them, and still be held.
+    pub dropped: u16,
     /// Scans in a row that saw the same number of populated pages.
     pub steady: u8,
     /// Its last inspection.
@@ -72,6 +75,11 @@ pub struct Region {
     pub pass: u8,
 }
 
+/// Base pages of a region.
+fn whole(geometry: Geometry) -> u16 {
+    u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX)
+}
+
 impl Region {
     /// Pages of a block that this region holds without mapping them. Without page frames: those
     /// that are missing since it lost its huge page. `None`: nothing is known.
@@ -79,10 +87,7 @@ impl Region {
         if self.huge {
             return None;
         }
-        let missing = || {
-            let whole = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
-            whole.saturating_sub(self.populated + self.zero_page)
-        };
+        let missing = || whole(geometry).saturating_sub(self.populated + self.zero_page);
         self.held.or_else(|| self.partially_mapped_since.map(|_| missing()))
     }
 
@@ -125,13 +130,25 @@ impl Region {
         }
         let steady = self.populated == sample.populated && !self.huge;
         self.steady = if steady { self.steady.saturating_add(1) } else { 0 };
+        self.dropped = match self.huge || sample.huge {
+            true => 0,
+            false => {
+                let more = self.populated.saturating_sub(sample.populated);
+                let missing = whole(geometry).saturating_sub(sample.populated);
+                self.dropped.saturating_add(more).min(missing)
+            }
+        };
         self.populated = sample.populated;
         self.swapped = sample.swapped;
         self.zero_page = sample.zero_page;
         self.huge = sample.huge;
         if let Some(zeros) = sample.zeros {
-            self.zeros = Some(self.zeros.map_or(zeros, |before| before.midpoint(zeros)));
-            self.samples = self.samples.saturating_add(1);
+            // Of a region that is not huge an earlier sample counts as long as it did not change.
+            let as_seen = |seen: Inspected| seen.populated == sample.populated;
+            let counts = sample.huge || self.inspected.is_some_and(as_seen);
+            let before = self.zeros.filter(|_| counts);
+            self.zeros = Some(before.map_or(zeros, |before| before.midpoint(zeros)));
+            self.samples = if counts { self.samples.saturating_add(1) } else { 1 };
         }
         if let Some(held) = sample.held.filter(|_| !sample.huge) {
             self.held = Some(held);
@@ -142,7 +159,7 @@ impl Region {
     }
 
     fn became_huge(&mut self) {
-        self.samples = 0;
+        (self.samples, self.dropped) = (0, 0);
         (self.partially_mapped_since, self.held, self.zeros, self.inspected) =
             (None, None, None, None);
     }
@@ -170,7 +187,7 @@ impl Region {
                 self.before = Some(Before { populated: *populated, by: Maker::Us });
                 // What it wastes is known for now: its contents are sampled later.
                 self.inspected = Some(Inspected { at: now, populated: *populated });
-                self.populated = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
+                self.populated = whole(geometry);
                 self.waits.promoted();
             }
             (_, Outcome::Demoted { freed, .. }) => {
@@ -178,7 +195,7 @@ impl Region {
                     self.populated = self.populated.saturating_sub(*freed);
                 }
                 self.became_huge();
-                (self.huge, self.before, self.held) = (false, None, Some(0));
+                (self.huge, self.before, self.held, self.dropped) = (false, None, Some(0), 0);
                 self.inspected = Some(Inspected { at: now, populated: self.populated });
                 // Counted just now, after the call.
                 self.steady = 1;
@@ -200,7 +217,7 @@ impl Region {
             }
             // The next scan sees what it is now.
             (Action::Demote, Outcome::Skipped { reason: SkipReason::NothingHeld, .. }) => {
-                (self.held, self.partially_mapped_since) = (Some(0), None);
+                (self.held, self.partially_mapped_since, self.dropped) = (Some(0), None, 0);
             }
             (Action::Demote, _) => {
                 self.waits.not_split(outcome, now);

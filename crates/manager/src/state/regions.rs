@@ -42,7 +42,8 @@ struct Packed {
     populated: u16,
     swapped: u16,
     zero_page: u16,
-    before: u16,
+    /// What it was before while it is huge, else what its program dropped.
+    before_or_dropped: u16,
     held: u16,
     zeros: u16,
     steady: u8,
@@ -81,8 +82,8 @@ impl Packed {
         let Region { before, inspected, .. } = region;
         let flags = [
             (region.huge, flag::HUGE),
-            (before.is_some(), flag::BEFORE),
-            (before.is_some_and(|before| before.by == Maker::Us), flag::BY_US),
+            (region.huge && before.is_some(), flag::BEFORE),
+            (region.huge && before.is_some_and(|before| before.by == Maker::Us), flag::BY_US),
             (region.held.is_some(), flag::HELD),
             (region.zeros.is_some(), flag::ZEROS),
             (inspected.is_some(), flag::INSPECTED),
@@ -99,7 +100,10 @@ impl Packed {
             populated: region.populated,
             swapped: region.swapped,
             zero_page: region.zero_page,
-            before: before.map_or(0, |before| before.populated),
+            before_or_dropped: match region.huge {
+                true => before.map_or(0, |before| before.populated),
+                false => region.dropped,
+            },
             held: region.held.unwrap_or(0),
             zeros: region.zeros.unwrap_or(0),
             steady: region.steady,
@@ -118,11 +122,14 @@ impl Packed {
             zero_page: self.zero_page,
             huge: self.has(flag::HUGE),
             mapping: self.mapping,
-            before: self.has(flag::BEFORE).then_some(Before { populated: self.before, by }),
+            before: self
+                .has(flag::BEFORE)
+                .then_some(Before { populated: self.before_or_dropped, by }),
             partially_mapped_since: rare.and_then(|rare| rare.partially_mapped_since),
             held: self.has(flag::HELD).then_some(self.held),
             zeros: self.has(flag::ZEROS).then_some(self.zeros),
             samples: u8::try_from(samples).unwrap_or(u8::MAX),
+            dropped: if self.has(flag::HUGE) { 0 } else { self.before_or_dropped },
             steady: self.steady,
             inspected: self.has(flag::INSPECTED).then_some(inspected),
             waits: rare.map(|rare| rare.waits.clone()).unwrap_or_default(),
@@ -275,7 +282,7 @@ mod tests {
         let pages = 0..=512_u16;
         let some_pages = prop::option::of(pages.clone());
         let since = prop::option::of((1..1_000_u64).prop_map(Ns::s));
-        let before = prop::option::of((pages.clone(), any::<bool>()));
+        let before = (prop::option::of((pages.clone(), any::<bool>())), pages.clone());
         let inspected = prop::option::of((0..1_000_u64, pages.clone()));
         let counts = (pages.clone(), pages.clone(), pages, any::<bool>());
         let rest = (some_pages.clone(), some_pages, 0..4_u8, any::<u8>(), 0..3_u8);
@@ -285,8 +292,9 @@ mod tests {
                 swapped: counts.1,
                 zero_page: counts.2,
                 huge: counts.3,
+                dropped: if counts.3 { 0 } else { before.1 },
                 mapping: Addr(0x7fff_1234_5000),
-                before: before.map(|(populated, us)| Before {
+                before: before.0.filter(|_| counts.3).map(|(populated, us)| Before {
                     populated,
                     by: if us { Maker::Us } else { Maker::Somebody },
                 }),
@@ -328,8 +336,11 @@ mod tests {
                             .for_each(|one| one.waits.no_promote_until = until);
                     }
                     2..5 => {
-                        let known = packed.change(at, |one| one.huge = !one.huge);
-                        let plain = plain.get_mut(&at).map(|one| one.huge = !one.huge);
+                        let turn = |one: &mut Region| {
+                            (one.huge, one.before, one.dropped) = (!one.huge, None, 0);
+                        };
+                        let known = packed.change(at, turn);
+                        let plain = plain.get_mut(&at).map(turn);
                         prop_assert_eq!(known, plain);
                     }
                     _ => {

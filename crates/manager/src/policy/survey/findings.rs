@@ -10,7 +10,7 @@ use crate::limits::thresholds::Thresholds;
 use crate::policy::worth::accessed_pages;
 use crate::policy::{Reasons, View};
 use crate::reason::SkipReason;
-use crate::state::bloat::Waste;
+use crate::state::bloat::{Waste, WasteSource};
 use crate::state::heat::Use;
 use crate::state::unwritten::Sums;
 use crate::state::{Region, Target};
@@ -98,8 +98,10 @@ impl Findings {
         for (at, region) in target.regions.iter() {
             let used = tracks.then(|| target.usage(at, conditions.geometry)).flatten();
             let accessed = accessed_pages(region.populated, whole, used);
-            let waste = region.waste(conditions.geometry);
-            if let Waste::Known(pages, _) = waste {
+            let waste = waste(&region, conditions);
+            if let Waste::Known(pages, source) = waste
+                && source != WasteSource::Dropped
+            {
                 findings.wasted_pages += u64::from(pages);
             }
             if !region.huge {
@@ -131,6 +133,17 @@ impl Findings {
         }
         findings.reasons = Arc::new(reasons);
         findings
+    }
+}
+
+/// What is known of its waste, and, where nothing is, what its program has dropped since it was last
+/// split and the kernel may hold.
+fn waste(region: &Region, conditions: Conditions) -> Waste {
+    let waste = region.waste(conditions.geometry);
+    let may_hold = conditions.sight.pieces && !region.huge && region.dropped > 0;
+    match waste {
+        Waste::Impossible if may_hold => Waste::Known(region.dropped, WasteSource::Dropped),
+        waste => waste,
     }
 }
 

@@ -156,6 +156,9 @@ impl SplitRule {
         Some(match self.objection(region, motive) {
             _ if waste <= least => Err(SkipReason::WithinBloatBudget),
             // One sample of 32 pages errs by up to 45 of 512: the mean of two decides.
+            None if source == WasteSource::Dropped && region.steady == 0 => {
+                Err(SkipReason::Settling)
+            }
             None if source == WasteSource::Sampled && region.samples < 2 => {
                 Err(SkipReason::NotInspected)
             }
