@@ -138,11 +138,27 @@ pub fn splits(root: &Root, geometry: Geometry) -> Option<u64> {
     own.or_else(|| vmstat()?.get("thp_split_page").copied())
 }
 
-/// Folios of multi-size THP that were split since boot, of all sizes that faults may hand out.
-pub fn size_splits(root: &Root) -> u64 {
-    let file = |size: Bytes| format!("{THP_DIR}/hugepages-{}kB/stats/split", size.0 >> 10);
-    let count = |size| root.read_line(file(size)).ok()?.trim().parse::<u64>().ok();
-    fault_size::SIZES.into_iter().filter_map(count).sum()
+/// Folios of multi-size THP, of all sizes that faults may hand out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Folios {
+    /// Split since boot.
+    pub splits: u64,
+    /// Memory of those of which pieces were dropped.
+    pub in_pieces: Bytes,
+}
+
+/// What the kernel counts of folios of multi-size THP; 0 where it does not.
+pub fn folios(root: &Root) -> Folios {
+    let mut all = Folios::default();
+    for size in fault_size::SIZES {
+        let count = |name: &str| {
+            let file = format!("{THP_DIR}/hugepages-{}kB/stats/{name}", size.0 >> 10);
+            root.read_line(file).ok().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        all.splits += count("split");
+        all.in_pieces += Bytes(count("nr_anon_partially_mapped").saturating_mul(size.0));
+    }
+    all
 }
 
 /// Page sizes of the root: `hpage_pmd_size`, and the running system's base page. A root without

@@ -371,7 +371,14 @@ fn what_faults_hand_out_wastes_no_more_than_the_budget() {
         let sparse_percent = [0, 10, 90][usize::try_from(seed % 3).expect("small")];
         let mut sim = Sim::new(seed, Ns::s(180));
         sim.folios = Some(Folios::of(None, sparse_percent));
-        let config = config();
+        // Where splits bring nothing back, only a smaller size helps.
+        sim.frees_zeros = seed % 6 != 5;
+        let comes_back = sim.frees_zeros;
+        // Without pressure, which would end it all.
+        let mut config = config();
+        config.watermark.mem_available_low_percent = 0.0;
+        config.watermark.mem_available_high_percent = 0.0;
+        config.watermark.mem_available_stalled_percent = 0.0;
         let mut world = Checked::new(sim, config.clone());
         let now = world.now();
         let mut manager = Manager::new(config, Mode::Ingens, Selection::default(), now);
@@ -383,7 +390,7 @@ fn what_faults_hand_out_wastes_no_more_than_the_budget() {
             let bound = manager.plan().bloat_bound.unwrap_or_default().max(Bytes::mib(16));
             let unwritten = world.unwritten(&manager);
             wasteful |= manager.state().fault_size().wanted().1 == SizeReason::Waste;
-            above = if unwritten > bound { above + 1 } else { 0 };
+            above = if unwritten > bound && comes_back { above + 1 } else { 0 };
             assert!(above < 60, "seed {seed}: {unwritten} above {bound} for a minute");
         }
         let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
@@ -394,7 +401,7 @@ fn what_faults_hand_out_wastes_no_more_than_the_budget() {
         kept += u64::from(!wasteful && sparse_percent == 0);
         lowered += u64::from(wasteful && sparse_percent == 90);
         let freed = manager.state().totals().freed_pages;
-        gave_back += u64::from(freed > 0 && sparse_percent == 90);
+        gave_back += u64::from(freed > 0 && sparse_percent > 0);
     }
     let [most, some] = [40, 10].map(|floor| floor / crate::parts());
     assert!(kept > most && gave_back > most, "{changes} changes, {kept} kept, {gave_back} gave");

@@ -9,7 +9,7 @@
 
 use super::Actuator;
 use crate::address_space;
-use crate::machine;
+use crate::machine::{self, Folios};
 use crate::pages::{Counts, Detail, Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
@@ -24,8 +24,10 @@ use std::os::fd::BorrowedFd;
 struct Before {
     counts: Counts,
     detail: Detail,
-    /// Of the whole machine; read only where page tables do not show them all.
+    /// Of the whole machine; read only where page frames are hidden.
     splits: Option<u64>,
+    /// The same of folios of multi-size THP, where they are to be split.
+    folios: Folios,
     /// Addresses of pages that are named to the kernel: one after the other until it has split, or
     /// at once where each names another folio.
     named: Vec<Vec<u64>>,
@@ -84,6 +86,9 @@ impl Actuator {
             }
             match self.given_back(root, pages, target, decision, &before) {
                 Ok(Some(freed)) => return Outcome::Demoted { freed, call, cpu: spent() },
+                Ok(None) if decision.motive == Motive::Unwritten => {
+                    return skipped(SkipReason::NothingHeld);
+                }
                 Ok(None) if before.splits.is_some() => {}
                 Ok(None) => break,
                 Err(reason) => return failed(FailureClass::Transient, reason, None, call),
@@ -125,8 +130,8 @@ impl Actuator {
             }
             let address = |page: u32| region.0 + self.geometry.bytes(page.into()).0;
             let named = vec![pieces.into_iter().map(address).collect()];
-            let splits = Some(machine::size_splits(root));
-            return Ok(Before { counts, splits, detail, named });
+            let folios = machine::folios(root);
+            return Ok(Before { counts, splits: None, folios, detail, named });
         }
         if !partial && !counts.huge {
             return Err(SkipReason::NoLongerHuge);
@@ -136,7 +141,7 @@ impl Actuator {
         let count = || machine::splits(root, self.geometry).ok_or(SkipReason::NoMechanism);
         let splits = hidden.then(count).transpose()?;
         let named = detail.named.into_iter().flatten().map(|page| vec![page]).collect();
-        Ok(Before { counts, detail, splits, named })
+        Ok(Before { counts, detail, splits, folios: Folios::default(), named })
     }
 
     /// Base pages that came back, if the block is split now.
@@ -156,9 +161,15 @@ impl Actuator {
         }
         if decision.motive == Motive::Unwritten {
             let freed = before.counts.populated().saturating_sub(counts.populated());
-            // What was dropped before is not among these pages.
-            let split = Some(machine::size_splits(root)) > before.splits;
-            return Ok((freed > 0 || split).then(|| small(freed)));
+            // What was dropped before is not among these pages: the folios that are whole now less
+            // what is left of them, and no more than is missing.
+            let now = machine::folios(root);
+            let whole = before.folios.in_pieces.saturating_sub(now.in_pieces);
+            let whole = u32::try_from(whole.0 / self.geometry.base.0).unwrap_or(u32::MAX);
+            let missing = self.geometry.pages_per_huge().saturating_sub(before.counts.present);
+            let dropped = whole.saturating_sub(before.counts.present).min(missing);
+            let split = freed > 0 || now.splits > before.folios.splits;
+            return Ok(split.then(|| small(freed + dropped)));
         }
         let missing = self.geometry.pages_per_huge().saturating_sub(before.counts.present);
         Ok(match before.splits {

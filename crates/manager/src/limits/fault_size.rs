@@ -24,6 +24,8 @@ const FALLBACK_PERCENT: u64 = 20;
 /// ... of so many faults at least.
 const FALLBACK_FAULTS: u64 = 256;
 
+/// Waste lowers the size when it lasts for so long: splits take it back within seconds.
+const LASTS: Ns = Ns::s(5);
 /// Waste that fell below this part of what it was at the last step is falling.
 const FALLS_PERCENT: f64 = 90.0;
 
@@ -81,6 +83,8 @@ struct Control {
     counted: Option<(u64, u64)>,
     /// Waste when the size was last lowered for it.
     lowered_at: Bytes,
+    /// Since when waste is above the budget.
+    over_since: Option<Ns>,
 }
 
 impl FaultSize {
@@ -130,7 +134,9 @@ impl Control {
             return Err(SizeReason::NoSizes);
         }
         let ladder = Ladder::new(sizes.len(), now);
-        Ok(Self { sizes, ladder, reason: SizeReason::Begin, counted: None, lowered_at: Bytes(0) })
+        let reason = SizeReason::Begin;
+        let (counted, lowered_at, over_since) = (None, Bytes(0), None);
+        Ok(Self { sizes, ladder, reason, counted, lowered_at, over_since })
     }
 
     fn size(&self) -> Option<Bytes> {
@@ -138,14 +144,14 @@ impl Control {
     }
 
     fn step(&mut self, facts: &SizeFacts<'_>, now: Ns) {
-        let (verdict, reason) = self.judge(facts);
+        let (verdict, reason) = self.judge(facts, now);
         if self.ladder.step(verdict, now) {
             (self.reason, self.counted) = (reason, None);
             self.lowered_at = waste(facts);
         }
     }
 
-    fn judge(&mut self, facts: &SizeFacts<'_>) -> (Verdict, SizeReason) {
+    fn judge(&mut self, facts: &SizeFacts<'_>, now: Ns) -> (Verdict, SizeReason) {
         if facts.short {
             return (Verdict::Drop, SizeReason::Pressure);
         }
@@ -153,10 +159,13 @@ impl Control {
         if waste > facts.bound {
             let unwritten = facts.unwritten == Some(waste);
             let reason = if unwritten { SizeReason::Waste } else { SizeReason::Pieces };
-            // What the last step has left is being taken back.
+            // Splits come first, and what the last step has left is being taken back.
+            let since = *self.over_since.get_or_insert(now);
             let falls = waste < self.lowered_at.percent(FALLS_PERCENT);
-            return (if falls { Verdict::Hold } else { Verdict::Down }, reason);
+            let lasts = now.since(since) >= LASTS;
+            return (if lasts && !falls { Verdict::Down } else { Verdict::Hold }, reason);
         }
+        self.over_since = None;
         let offer = facts.offered.iter().find(|offer| Some(offer.size) == self.size());
         if offer.is_some_and(|offer| self.falls_back(offer, facts.fmfi_high)) {
             return (Verdict::Down, SizeReason::Fallbacks);
@@ -239,22 +248,23 @@ mod tests {
         assert_eq!(kib(&size), (64, SizeReason::Begin));
         let waste = SizeFacts { unwritten: Some(Bytes::mib(40)), ..facts(&sizes) };
         let mut seen = Vec::new();
-        for second in 1..=31 {
+        for second in 1..=36 {
             size.step(&waste, Ns::s(second));
             seen.push(kib(&size).0);
         }
+        assert_eq!(seen[..5], [64; 5], "not before it lasts");
         seen.dedup();
-        assert_eq!(seen, [32, 16, 4]);
+        assert_eq!(seen, [64, 32, 16, 4]);
         assert_eq!(kib(&size).1, SizeReason::Waste);
         // Not while what there is goes back.
         let falls = SizeFacts { unwritten: Some(Bytes::mib(35)), ..facts(&sizes) };
         let mut other = FaultSize::default();
-        other.step(&waste, Ns(0));
-        (1..100).for_each(|second| other.step(&falls, Ns::s(second)));
+        (0..6).for_each(|second| other.step(&waste, Ns::s(second)));
+        (6..100).for_each(|second| other.step(&falls, Ns::s(second)));
         assert_eq!(kib(&other), (32, SizeReason::Waste));
         // Half of the budget is as much as the next size would waste.
         let half = SizeFacts { unwritten: Some(Bytes::mib(16)), ..facts(&sizes) };
-        (32..5_000).for_each(|second| size.step(&half, Ns::s(second)));
+        (37..5_000).for_each(|second| size.step(&half, Ns::s(second)));
         assert_eq!(kib(&size).0, 4, "not while it could not be kept");
         (5_000..20_000).for_each(|second| size.step(&facts(&sizes), Ns::s(second)));
         assert_eq!(kib(&size), (64, SizeReason::Recovered));
@@ -266,10 +276,10 @@ mod tests {
         let mut size = FaultSize::default();
         size.step(&facts(&sizes), Ns(0));
         sizes[2].partially_mapped = Some(500);
-        size.step(&facts(&sizes), Ns::s(1));
+        (1..=6).for_each(|second| size.step(&facts(&sizes), Ns::s(second)));
         assert_eq!(kib(&size), (32, SizeReason::Pieces));
         sizes[2].partially_mapped = Some(0);
-        size.step(&facts(&sizes), Ns::s(2));
+        size.step(&facts(&sizes), Ns::s(7));
         (sizes[1].faults, sizes[1].fallbacks) = (Some(900), Some(100));
         size.step(&facts(&sizes), Ns::s(20));
         assert_eq!(kib(&size).0, 32, "one of ten");

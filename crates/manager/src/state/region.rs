@@ -62,8 +62,8 @@ pub struct Region {
     pub zeros: Option<u16>,
     /// Samples of its contents since it became huge, or lost its huge page.
     pub samples: u8,
-    /// Pages that its program dropped since it was last split, as long as it is not huge: pieces of
-    /// larger folios may be among them, and still be held.
+    /// Pages that its program dropped, or may have, since it was last split, as long as it is not
+    /// huge: pieces of larger folios may be among them, and still be held.
     pub dropped: u16,
     /// Scans in a row that saw the same number of populated pages.
     pub steady: u8,
@@ -133,7 +133,9 @@ impl Region {
         self.dropped = match self.huge || sample.huge {
             true => 0,
             false => {
-                let more = self.populated.saturating_sub(sample.populated);
+                // Of what is seen for the first time nobody knows what was there before.
+                let before = if self.populated == 0 { whole(geometry) } else { self.populated };
+                let more = before.saturating_sub(sample.populated);
                 let missing = whole(geometry).saturating_sub(sample.populated);
                 self.dropped.saturating_add(more).min(missing)
             }
@@ -218,6 +220,8 @@ impl Region {
             // The next scan sees what it is now.
             (Action::Demote, Outcome::Skipped { reason: SkipReason::NothingHeld, .. }) => {
                 (self.held, self.partially_mapped_since, self.dropped) = (Some(0), None, 0);
+                // Zeros that the program wrote itself: no split brings them back.
+                self.zeros = self.zeros.map(|zeros| if self.huge { zeros } else { 0 });
             }
             (Action::Demote, _) => {
                 self.waits.not_split(outcome, now);
