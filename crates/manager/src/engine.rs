@@ -44,8 +44,8 @@ pub const TICK: Ns = Ns::s(1);
 const SHORTEST_TICK: Ns = Ns::ms(100);
 /// Length of a tick while overhead (listing, planning, writing down) is over its budget.
 const LONGEST_TICK: Ns = Ns::s(4);
-/// What a sample showed is believed for so long: a program may have freed and touched the same pages
-/// since.
+/// What a sample showed is believed for so long: a program may have freed and touched the same
+/// pages since.
 const FRESH: Ns = Ns::s(1);
 /// A target's reasons are written down at most this often, and so is whether memory is short for a
 /// cgroup.

@@ -26,8 +26,8 @@ struct Args {
     /// `dense`, `sparse:K`: the first K pages of every 2 MiB, or `every:K`: one page of each K
     #[arg(long, default_value = "dense", value_parser = fill)]
     fill: Fill,
-    /// `huge` faults in huge pages where the machine gives them, `none` what it gives without advice;
-    /// otherwise the fill takes base pages
+    /// `huge` faults in huge pages where the machine gives them, `none` what it gives without
+    /// advice; otherwise the fill takes base pages
     #[arg(long, value_enum)]
     advise: Option<Advise>,
     /// Huge pages stay switched off for this program

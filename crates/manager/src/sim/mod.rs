@@ -15,6 +15,7 @@ pub mod baseline;
 pub mod checks;
 mod compaction;
 pub mod contest;
+mod faults;
 mod folios;
 pub mod hawkeye;
 mod kernel;

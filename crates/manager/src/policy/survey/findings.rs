@@ -136,8 +136,8 @@ impl Findings {
     }
 }
 
-/// What is known of its waste, and, where nothing is, what its program has dropped since it was last
-/// split and the kernel may hold.
+/// What is known of its waste, and, where nothing is, what its program has dropped since it was
+/// last split and the kernel may hold.
 fn waste(region: &Region, conditions: Conditions) -> Waste {
     let waste = region.waste(conditions.geometry);
     let may_hold = conditions.sight.pieces && !region.huge && region.dropped > 0;
