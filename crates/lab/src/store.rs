@@ -61,7 +61,7 @@ impl Store {
 
     /// A directory that must be there already, only to be read: whoever owns it.
     pub fn existing(directory: &Path) -> anyhow::Result<Self> {
-        if !directory.join(PLAN).is_file() {
+        if ![PLAN, SUITE].iter().any(|plan| directory.join(plan).is_file()) {
             bail!(
                 "{} holds no experiment ('{PLAN}' is missing): name a directory that 'hugewise lab \
                  run' has written",
