@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of [`SuitePlan`].
 pub const SCHEMA: u32 = 1;
-/// Reported of every workload, and compared with no bar: memory that is given back was still taken.
+/// Reported of every workload, and compared with no bar where no phase names it: memory that is
+/// given back was still taken.
 const PEAK: &str = "peak_cgroup_mib";
 
 /// The whole file.
@@ -114,7 +115,9 @@ pub struct Part {
 impl Row {
     /// What is compared, phase by phase; an error for a key that is neither good nor bad.
     fn figures(&self) -> Result<Vec<Figure>, String> {
-        let peak = [PEAK.to_owned()];
+        let named = [&self.start, &self.steady, &self.after];
+        let is_named = named.iter().any(|keys| keys.iter().any(|key| key == PEAK));
+        let peak: Vec<String> = (!is_named).then(|| PEAK.to_owned()).into_iter().collect();
         let phases = [
             ("start", &self.start[..]),
             ("steady", &self.steady[..]),
@@ -129,7 +132,7 @@ impl Row {
                     return Err(format!("'{key}' is no metric that is good or bad"));
                 };
                 let kind = match known.name {
-                    PEAK => Kind::Reported,
+                    PEAK if phase == "whole" => Kind::Reported,
                     "p999_us" => Kind::Tail,
                     name if name.ends_with("_mib") => Kind::Memory,
                     _ => Kind::Speed,

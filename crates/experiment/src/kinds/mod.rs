@@ -289,6 +289,14 @@ mod tests {
     }
 
     #[test]
+    fn what_works_from_the_start_is_known() {
+        for name in ["gups", "redis", "memcached", "java", "bloat", "numpy", "node"] {
+            assert!(works_from_start(find(name).expect("a kind")), "{name}");
+        }
+        assert!(!works_from_start(find("command").expect("a kind")));
+    }
+
+    #[test]
     fn names_are_unique_and_metrics_and_defaults_are_known() {
         let names: BTreeSet<_> = all().map(|kind| kind.name).collect();
         assert_eq!(names.len(), all().count());

@@ -144,6 +144,27 @@ fn an_interrupted_run_leaves_nothing_and_the_next_start_goes_on() {
 }
 
 #[test]
+fn a_start_whose_time_is_over_begins_no_run_and_the_next_goes_on() {
+    let scratch = Scratch::new();
+    let store = Store::create(scratch.path()).expect("a directory");
+    let over = Start { of: "round 1, ".into(), until: Some(Instant::now()) };
+    let mut paper = Paper::default();
+    let ended = run(&checked(1), &plan(1), &store, &mut paper, &over).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Start, 0));
+    let hour = Some(Instant::now() + Duration::from_secs(3600));
+    let start = Start { until: hour, ..over };
+    let ended = run(&checked(1), &plan(1), &store, &mut paper, &start).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Repetitions, 2));
+    assert!(paper.told[0].0.starts_with("round 1, run 1 of 2, "), "{:?}", paper.told);
+    // A run takes as long as those before it did.
+    let mut long = ended.records[0].clone();
+    long.seconds = 7201.0;
+    store.add(&long).expect("written");
+    let ended = run(&checked(2), &plan(1), &store, &mut paper, &start).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Start, 2));
+}
+
+#[test]
 fn a_failed_run_is_a_record_and_two_in_a_row_are_enough() {
     let failed = Outcome::Failed { error: "no such thing".into() };
     let runs = |broken| {

@@ -49,10 +49,14 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
                 false => run::run(global, args, text),
             }
         }
-        LabCommand::Report(args) => match Store::existing(&args.directory)?.suite()? {
-            Some(plan) => suite::report(global, args, &plan),
-            None => report::run(global, args),
-        },
+        LabCommand::Report(args) => {
+            // What is no directory of results `report` says.
+            let store = Store::existing(&args.directory).ok();
+            match store.map(|store| store.suite()).transpose()?.flatten() {
+                Some(plan) => suite::report(global, args, &plan),
+                None => report::run(global, args),
+            }
+        }
         LabCommand::Compare(args) => compare::run(global, args),
         LabCommand::Signatures(args) => signatures::run(global, args),
         LabCommand::Limit(args) => limit::run(global, args),

@@ -121,14 +121,26 @@ pub(crate) fn text(report: &Report, paint: Paint) -> String {
             paint.bold(&wrap("", &format!("{}: {}", mode.variant, counts(mode))))
         );
         for (verdict, _, title) in VERDICTS {
-            let mut rows = mode.rows.iter().filter(|row| row.verdict == verdict).peekable();
+            let compared = mode.rows.iter().filter(|row| row.ratio.is_some());
+            let mut rows = compared.filter(|row| row.verdict == verdict).peekable();
             if rows.peek().is_some() {
                 let _ = write!(out, "\n{title}\n{}", paint.dim(&head()));
                 rows.for_each(|row| out += &line(row));
             }
         }
     }
-    out + &absent(report) + &legend(report)
+    out + &waiting(report) + &absent(report) + &legend(report)
+}
+
+/// Rows of which there is nothing to see yet.
+fn waiting(report: &Report) -> String {
+    let rows = report.modes.iter().flat_map(|mode| &mode.rows);
+    let waiting = rows.filter(|row| row.ratio.is_none()).count();
+    if waiting == 0 {
+        return String::new();
+    }
+    let rows = counted(waiting, "row has", "rows have");
+    format!("\n{}", wrap("", &format!("{rows} nothing to be compared with yet.")))
 }
 
 /// What says nothing, and why.
