@@ -31,7 +31,6 @@ name = "small"
 question = "Is it refused?"
 rounds = 1
 bars = { speed = 0.9, memory = 1.1, tail = 2.0 }
-quick = { rows = [], variants = [], minutes = 1 }
 common = { measure_s = 1 }
 
 [[variant]]

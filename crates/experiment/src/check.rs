@@ -147,7 +147,7 @@ fn hurry(experiment: &mut Experiment, faults: &mut Vec<String>) {
     }
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'.' || b == b'_';
     (1..=40).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with(['.', '-'])
 }

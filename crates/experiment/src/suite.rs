@@ -3,6 +3,7 @@
 //! Each experiment has its directory and its report as any other. What they say together:
 //! [`super::regret`].
 
+use super::check::is_name;
 use super::metric::{self, Better};
 use super::regret::{Bars, Figure, Kind};
 use super::spec::{Experiment, START, Variant};
@@ -41,6 +42,7 @@ pub struct Suite {
     #[serde(rename = "row")]
     pub rows: Vec<Row>,
     /// What `--quick` runs.
+    #[serde(default)]
     pub quick: Quick,
 }
 
@@ -65,15 +67,15 @@ pub struct Row {
 }
 
 /// What `--quick` runs of a suite. Its experiments say themselves what they change.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Quick {
-    /// These workloads.
+    /// These workloads; none: all.
     pub rows: Vec<String>,
-    /// These variants.
+    /// These variants; none: all.
     pub variants: Vec<String>,
-    /// No further run is begun after so many minutes, unless the command line says otherwise.
-    pub minutes: u64,
+    /// No run is begun that would be over later, minutes, unless the command line says otherwise.
+    pub minutes: Option<u64>,
 }
 
 /// What a suite was when it began; later starts go on with it.
@@ -89,7 +91,7 @@ pub struct SuitePlan {
     pub seed: u64,
     /// Rounds where the command line asked for others than the file.
     pub rounds: Option<u32>,
-    /// Variants that the command line asked for; none: all.
+    /// Variants that the command line asked for; none: all, or those of `--quick`.
     pub variants: Vec<String>,
     /// The machine, as `lab` writes it down.
     pub environment: Value,
@@ -146,24 +148,34 @@ impl Row {
 }
 
 impl Suite {
-    /// An experiment for each workload; those of `--quick` with fewer variants.
+    /// An experiment for each workload, with the variants that are asked for; none: all, or those
+    /// of `--quick`.
     ///
     /// # Errors
-    /// What is wrong with the file, all of it; what is wrong with an experiment alone its own check
-    /// says.
-    pub fn parts(&self, quick: bool) -> Result<Vec<Part>, Vec<String>> {
+    /// What is wrong with the file or the variants, all of it; what is wrong with an experiment
+    /// alone its own check says.
+    pub fn parts(&self, quick: bool, asked: &[String]) -> Result<Vec<Part>, Vec<String>> {
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
+        if !is_name(&self.name) {
+            faults.push(format!("'{}' is no name of a suite", self.name.escape_debug()));
+        }
         let names: BTreeSet<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
         if names.len() < self.rows.len() {
             faults.push("two rows have the same name".to_owned());
         }
         let variants: BTreeSet<&str> = self.variants.iter().map(|one| one.name.as_str()).collect();
-        for (known, wanted) in [(&names, &self.quick.rows), (&variants, &self.quick.variants)] {
+        let Quick { rows, variants: fewer, .. } = &self.quick;
+        for (known, wanted) in [(&names, &rows[..]), (&variants, fewer), (&variants, asked)] {
             let absent = wanted.iter().filter(|name| !known.contains(name.as_str()));
-            faults.extend(absent.map(|name| format!("[quick]: there is no '{name}'")));
+            faults.extend(absent.map(|name| format!("there is no '{}'", name.escape_debug())));
         }
-        for row in self.rows.iter().filter(|row| !quick || self.quick.rows.contains(&row.name)) {
-            match self.part(row, quick) {
+        let fewer = if quick { &fewer[..] } else { &[] };
+        let asked = if asked.is_empty() { fewer } else { asked };
+        for row in &self.rows {
+            if quick && !rows.is_empty() && !rows.contains(&row.name) {
+                continue;
+            }
+            match self.part(row, asked) {
                 Ok(part) => parts.push(part),
                 Err(fault) => faults.push(format!("row '{}': {fault}", row.name)),
             }
@@ -171,7 +183,7 @@ impl Suite {
         if faults.is_empty() { Ok(parts) } else { Err(faults) }
     }
 
-    fn part(&self, row: &Row, quick: bool) -> Result<Part, String> {
+    fn part(&self, row: &Row, asked: &[String]) -> Result<Part, String> {
         let mut keys = self.common.clone();
         for (key, value) in &row.experiment {
             match (keys.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
@@ -183,7 +195,7 @@ impl Suite {
         let mut metrics = keys.remove("metric").and_then(|own| own.as_array().cloned());
         let metrics = metrics.get_or_insert_default();
         metrics.extend(figures.iter().map(|figure| serde_json::json!({ "key": figure.key })));
-        let wanted = |name: &String| !quick || self.quick.variants.contains(name);
+        let wanted = |name: &String| asked.is_empty() || asked.contains(name);
         let variants = self.variants.iter().filter(|variant| wanted(&variant.name));
         let variants: Result<Vec<Value>, _> = variants.map(serde_json::to_value).collect();
         let more = [

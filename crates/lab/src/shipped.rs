@@ -122,7 +122,7 @@ mod tests {
             let suite: Suite = toml::from_str(text)?;
             assert_eq!(suite.name, *name);
             for quick in [false, true] {
-                let parts = suite.parts(quick).unwrap_or_else(|faults| panic!("{faults:#?}"));
+                let parts = suite.parts(quick, &[]).unwrap_or_else(|faults| panic!("{faults:#?}"));
                 let (rows, variants) = if quick { (8, 5) } else { (24, 9) };
                 assert!(parts.len() >= rows, "{name}: {} workloads", parts.len());
                 for part in parts {

@@ -17,7 +17,6 @@ name = "tiny"
 question = "Is anything regretted?"
 rounds = 1
 bars = { speed = 0.95, memory = 1.05, tail = 1.2 }
-quick = { rows = [], variants = [], minutes = 1 }
 
 [common]
 measure_s = 1

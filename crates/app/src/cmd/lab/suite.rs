@@ -49,10 +49,11 @@ pub(super) fn is_one(text: &str) -> bool {
     text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("row"))
 }
 
-fn read(name: &str, text: &str, quick: bool) -> anyhow::Result<(Suite, Vec<Part>)> {
-    let suite: Suite = form::read(name, text).map_err(|faults| refused(name, &faults))?;
-    let parts = suite.parts(quick).map_err(|faults| refused(name, &faults))?;
-    Ok((suite, parts))
+/// The suite of a plan, and the experiments that follow from it; `name` is what it is called.
+fn read(name: &str, plan: &SuitePlan) -> anyhow::Result<(Suite, Vec<Part>)> {
+    let suite: Suite = form::read(name, &plan.text).map_err(|faults| refused(name, &faults))?;
+    let parts = suite.parts(plan.quick, &plan.variants);
+    Ok((suite, parts.map_err(|faults| refused(name, &faults))?))
 }
 
 /// `hugewise lab setup`: what would be run, skipped and changed, and how long it takes.
@@ -63,12 +64,13 @@ pub(super) fn setup(global: &Global, args: &LabSetupArgs, text: String) -> anyho
 
 /// `hugewise lab run`: what is left of it, and the report.
 pub(super) fn run_all(global: &Global, args: &LabRunArgs, text: String) -> anyhow::Result<Output> {
-    let (suite, _) = read(&args.which.experiment, &text, args.which.quick)?;
-    let minutes = args.which.quick.then(|| format!("{}m", suite.quick.minutes));
+    let new = planned(&args.which, args.trials.seed, text)?;
+    let (suite, _) = read(&args.which.experiment, &new)?;
+    let minutes = suite.quick.minutes.filter(|_| args.which.quick);
+    let minutes = minutes.map(|minutes| format!("{minutes}m"));
     let until = run::until(args.r#for.as_deref().or(minutes.as_deref()))?;
     let directory = args.output.clone();
     let directory = directory.unwrap_or_else(|| setup::directory(&suite.name, args.which.quick));
-    let new = planned(&args.which, args.trials.seed, text)?;
     if args.trials.dry_run {
         return rehearse(global, &args.which, new, Some(&directory));
     }
@@ -137,7 +139,7 @@ fn rehearse(
     if global.json {
         return Output::json(&report, code);
     }
-    let (suite, parts) = read(&which.experiment, &plan.text, which.quick)?;
+    let (suite, parts) = read(&which.experiment, &plan)?;
     let seconds = workloads.iter().map(|one| one.seconds).sum();
     let wide = workloads.iter().flat_map(|one| one.checked.machine_wide()).collect();
     Ok(Output::text(view::planned(&suite, &parts, &report, &wide, seconds), code))
@@ -195,14 +197,14 @@ fn workloads(
     asked: &LabExperiment,
     directory: &Path,
 ) -> anyhow::Result<Vec<Workload>> {
-    let (_, parts) = read(&asked.experiment, &plan.text, plan.quick)?;
+    let (_, parts) = read(&asked.experiment, plan)?;
     let mut all = Vec::new();
     plan.skipped.clear();
     for part in parts {
         let which = LabExperiment {
             experiment: part.name.clone(),
             quick: plan.quick,
-            variant: plan.variants.clone(),
+            variant: Vec::new(),
             repetitions: plan.rounds,
         };
         match workload(plan.seed, &which, &part, directory.join(&part.name)) {
@@ -274,21 +276,20 @@ fn rounds(
 
 /// What the runs so far say.
 fn reported(plan: &SuitePlan, directory: &Path) -> anyhow::Result<Report> {
-    let (suite, parts) = read("the plan", &plan.text, plan.quick)?;
+    let (suite, parts) = read("the plan", plan)?;
     let rounds = plan.rounds.unwrap_or(suite.rounds);
     let (mut all, mut runs, mut time) = (Vec::new(), [0, 0], Duration::ZERO);
     let workloads = parts.len();
     let mut ours = Vec::new();
-    for part in parts.into_iter().filter(|part| !plan.skipped.contains_key(&part.name)) {
+    for part in parts {
         let place = directory.join(&part.name);
         let has_begun = place.join("plan.json").is_file();
-        let results = has_begun.then(|| Results::read(&place)).transpose()?;
-        let mut variants = part.experiment.variants;
-        if let Some(results) = &results {
-            variants = results.checked.variants().to_vec();
-        } else if !plan.variants.is_empty() {
-            variants.retain(|variant| plan.variants.contains(&variant.name));
+        if !has_begun && plan.skipped.contains_key(&part.name) {
+            continue;
         }
+        let results = has_begun.then(|| Results::read(&place)).transpose()?;
+        let begun = results.as_ref().map(|results| results.checked.variants().to_vec());
+        let variants = begun.unwrap_or(part.experiment.variants);
         runs[1] += variants.len() * usize::try_from(rounds)?;
         for one in variants {
             let acts = one.manage.as_ref().is_some_and(|manage| manage.mode != Mode::Observe);
@@ -299,10 +300,8 @@ fn reported(plan: &SuitePlan, directory: &Path) -> anyhow::Result<Report> {
         let Some(results) = results else { continue };
         runs[0] += results.records.len();
         time += results.records.iter().map(|one| Duration::from_secs_f64(one.seconds)).sum();
-        let mut without = results.plan.without;
-        without.retain(|_, why| why != super::prepare::NOT_ASKED);
         let (workload, figures, records) = (part.name, part.figures, results.records);
-        all.push(Material { workload, figures, without, records });
+        all.push(Material { workload, figures, without: results.plan.without, records });
     }
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     Ok(Report {

@@ -3,6 +3,7 @@
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, trimmed, wrap};
 use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
 use hugewise_experiment::regret::{Kind, Mode, ROUNDS_MIN, Report, Row, Verdict};
 use hugewise_experiment::suite::{Part, Suite};
 use hugewise_experiment::summary::words;
@@ -33,7 +34,10 @@ fn unknown(value: Option<String>) -> String {
 }
 
 fn interval(row: &Row) -> String {
-    unknown(row.interval.map(|at| format!("[{:.2}..{:.2}]", at.low, at.high)))
+    unknown(row.interval.map(|at| {
+        let digits = if at.high < 9.995 { 2 } else { usize::from(at.high < 99.95) };
+        format!("[{:.digits$}..{:.digits$}]", at.low, at.high)
+    }))
 }
 
 /// A row, 80 columns wide: the names of workload and figure, ours, the best, the ratio.
@@ -157,7 +161,7 @@ fn absent(report: &Report) -> String {
                 (format!("Failed: {}, {variant}: ", one.workload), format!("{failed}: {}", one.why))
             }
         };
-        out += &wrap("", &(first + &why));
+        out += &wrap("", &printable(&(first + &why)));
     }
     out
 }
@@ -220,4 +224,63 @@ pub(crate) fn planned(
     let rounds = counted(report.rounds, "round", "rounds");
     let _ = writeln!(out, "\n{runs} in {rounds}, up to {} in all.", duration(seconds));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::text::width;
+    use hugewise_base::stats::Interval;
+    use hugewise_experiment::regret::{Absent, Bars, Best};
+
+    fn row(workload: &str, figure: &str, ratio: f64, verdict: Verdict) -> Row {
+        Row {
+            workload: workload.into(),
+            phase: "steady".into(),
+            figure: figure.into(),
+            kind: Kind::Speed,
+            digits: 0,
+            ours: Some(123_456_789.0 * ratio),
+            best: Some(Best { variant: "always-409".into(), value: 123_456_789.0 }),
+            ratio: Some(ratio),
+            interval: Interval::new(ratio * 0.9, ratio * 1.1),
+            bar: Some(0.95),
+            verdict,
+        }
+    }
+
+    #[test]
+    fn the_worst_row_is_said_first_and_no_line_is_too_wide() {
+        let mut unknown = row("gups", "fill_s", 1.0, Verdict::Inconclusive);
+        (unknown.ratio, unknown.best) = (None, None);
+        let rows = vec![
+            row("java-allocation", "start.allocated_mib_per_s", 0.5, Verdict::Beyond),
+            unknown,
+            row("a-name-of-many-letters", "ops_per_s", 12.0, Verdict::Holds),
+        ];
+        let why = "it said \x1b[31m and more words than one line of a terminal has room for".into();
+        let report = Report {
+            schema: 1,
+            name: "n".into(),
+            question: "Where?".into(),
+            quick: false,
+            workloads: 3,
+            rounds: 6,
+            runs: [9, 18],
+            seconds: 100.0,
+            bars: Bars { speed: 0.95, memory: 1.05, tail: 1.2 },
+            modes: vec![Mode { variant: "ingens".into(), rows }],
+            absent: vec![Absent { workload: "w".into(), variant: None, failed: 0, why }],
+            environment: serde_json::Value::Null,
+            began: None,
+        };
+        let text = text(&report, Paint::plain());
+        assert!(text.lines().all(|line| width(line) <= 80), "{text}");
+        let first = text.lines().nth(2).expect("a line");
+        assert!(first.starts_with("ingens: worst row: java-allocation, start.alloc"), "{text}");
+        for words in ["1 beyond, 1 inconclusive, 1 holds", "1 row has nothing", "Skipped: w: it"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains('\x1b') && text.contains("61.7 M 123.5 M always-409"), "{text}");
+    }
 }
