@@ -1,9 +1,9 @@
 //! Where somebody would regret one of hugewise's modes: each figure of each workload against the
 //! best of all other variants.
 //!
-//! Who picks the best of nine by the runs that it is then compared by picks luck, too: of equals the
-//! lucky one is ahead. So the best is picked in every other round, and compared by its runs in the
-//! others. The mode that it is compared with took no part in the choice: all its runs count.
+//! Who picks the best of nine by the runs that it is then compared by picks luck, too: of equals
+//! the lucky one is ahead. So the best is picked in every other round, and compared by its runs in
+//! the others. The mode that it is compared with took no part in the choice: all its runs count.
 
 use super::metric::Better;
 use super::record::Record;

@@ -1,7 +1,7 @@
 //! Suites: many workloads under the same variants, a round after the other.
 //!
-//! Each workload is an experiment in a directory of its own below that of the suite. What is done is
-//! on disk, whoever ends it: the next start goes on with what is left.
+//! Each workload is an experiment in a directory of its own below that of the suite. What is done
+//! is on disk, whoever ends it: the next start goes on with what is left.
 
 use super::prepare::{Prepared, prepare, refused};
 use super::results::Results;
