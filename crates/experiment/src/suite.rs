@@ -215,3 +215,73 @@ impl Suite {
         Ok(Part { name: row.name.clone(), figures, experiment })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn suite(row: &Value) -> Suite {
+        serde_json::from_value(json!({
+            "name": "s", "question": "q", "rounds": 7,
+            "bars": { "speed": 0.95, "memory": 1.05, "tail": 1.2 },
+            "common": { "measure_s": 3, "settings": { "defrag": "never", "enabled": "always" } },
+            "variant": [{ "name": "a" }, { "name": "b" }],
+            "quick": { "variants": ["b"] },
+            "row": [row],
+        }))
+        .expect("a suite")
+    }
+
+    fn row() -> Value {
+        json!({
+            "name": "r", "start": ["start.ops_per_s"], "steady": ["cgroup_mib", "p999_us"],
+            "settings": { "enabled": "never" }, "workload": { "kind": "btree" },
+        })
+    }
+
+    #[test]
+    fn an_experiment_follows_from_what_is_common_and_the_row() {
+        let part = suite(&row()).parts(false, &[]).expect("no faults").remove(0);
+        let own = &part.experiment;
+        assert_eq!((own.measure_s, own.stop.repetitions, own.at_work), (3, 7, true));
+        assert_eq!((&own.settings["defrag"][..], &own.settings["enabled"][..]), ("never", "never"));
+        let kinds: Vec<_> = part.figures.iter().map(|figure| (figure.phase, figure.kind)).collect();
+        let [start, steady, whole] = ["start", "steady", "whole"];
+        let wanted = [
+            (start, Kind::Speed),
+            (steady, Kind::Memory),
+            (steady, Kind::Tail),
+            (whole, Kind::Reported),
+        ];
+        assert_eq!(kinds, wanted);
+        assert_eq!(own.metrics.len(), 4);
+    }
+
+    #[test]
+    fn variants_are_those_that_are_asked_for() {
+        let names = |quick, asked: &[&str]| -> Vec<String> {
+            let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+            let part = suite(&row()).parts(quick, &asked).expect("no faults").remove(0);
+            part.experiment.variants.into_iter().map(|variant| variant.name).collect()
+        };
+        assert_eq!(names(false, &[]), ["a", "b"]);
+        assert_eq!(names(true, &[]), ["b"]);
+        assert_eq!(names(true, &["a"]), ["a"]);
+    }
+
+    #[test]
+    fn all_faults_are_told_with_their_row() {
+        let mut wrong = row();
+        wrong["steady"] = json!(["huge_mib"]);
+        let said = suite(&wrong).parts(false, &["c".into()]).expect_err("faults");
+        assert_eq!(
+            said,
+            ["there is no 'c'", "row 'r': 'huge_mib' is no metric that is good or bad"]
+        );
+        let mut wrong = row();
+        wrong["measures"] = json!(1);
+        let said = suite(&wrong).parts(false, &[]).expect_err("a fault");
+        assert!(said[0].starts_with("row 'r': unknown field `measures`"), "{said:?}");
+    }
+}

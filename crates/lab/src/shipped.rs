@@ -130,7 +130,7 @@ mod tests {
                     let own = toml::to_string(&part.experiment)?;
                     let checked = check(toml::from_str(&own)?, quick);
                     let checked = checked.unwrap_or_else(|faults| panic!("{own}: {faults:#?}"));
-                    assert_eq!(checked.variants().len(), variants, "{}", part.name);
+                    assert!(checked.variants().len() >= variants, "{}", part.name);
                     for figure in &part.figures {
                         // A look at memory notes all of it, and each run its peak.
                         let key = figure.key.strip_prefix("start.").unwrap_or(&figure.key);
