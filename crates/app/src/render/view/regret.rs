@@ -14,7 +14,11 @@ use std::fmt::Write;
 /// Verdicts in the order in which rows are shown, with what they mean.
 const VERDICTS: [(Verdict, &str, &str); 4] = [
     (Verdict::Beyond, "beyond", "Beyond the bar, with the whole interval"),
-    (Verdict::Inconclusive, "inconclusive", "Inconclusive: the bar lies in the interval"),
+    (
+        Verdict::Inconclusive,
+        "inconclusive",
+        "Inconclusive: the bar lies in the interval, or there is none yet",
+    ),
     (Verdict::Holds, "holds", "Holds, with the whole interval"),
     (Verdict::Reported, "reported", "Reported: peaks have no bar"),
 ];
@@ -76,13 +80,13 @@ fn worst(mode: &Mode) -> String {
         Kind::Tail => "of the p99.9",
     };
     let verdict = VERDICTS.iter().find(|(verdict, ..)| *verdict == row.verdict);
+    let known = row.interval.map_or(String::new(), |_| format!(" {}", interval(row)));
     let text = format!(
-        "worst row: {}, {}: {:.2} x {better} under {} {}, bar {:.2}: {}.",
+        "worst row: {}, {}: {:.2} x {better} under {}{known}, bar {:.2}: {}.",
         row.workload,
         row.figure,
         row.ratio.unwrap_or_default(),
         row.best.as_ref().map_or("-", |best| best.variant.as_str()),
-        interval(row),
         row.bar.unwrap_or_default(),
         verdict.map_or("", |(_, word, _)| word)
     );
