@@ -25,6 +25,28 @@ name = "swappy"
 settings = { "vm.swappiness" = "59" }
 "#;
 
+/// Two workloads, of which one cannot be run anywhere.
+const SUITE: &str = r#"
+name = "small"
+question = "Is it refused?"
+rounds = 1
+bars = { speed = 0.9, memory = 1.1, tail = 2.0 }
+common = { measure_s = 1 }
+
+[[variant]]
+name = "plain"
+
+[[row]]
+name = "there"
+steady = ["ops_per_s"]
+workload = { kind = "gups", mib = 2 }
+
+[[row]]
+name = "absent"
+start = ["wall_s"]
+workload = { kind = "command", program = "no-such-program" }
+"#;
+
 /// A directory for one test, removed afterwards.
 struct Folder(Scratch);
 
@@ -172,6 +194,51 @@ fn root_writes_no_report_where_others_can_write() {
     assert_eq!(code(&output), expected, "{}", said(&output));
     // To read it is no risk.
     assert_eq!(code(&lab(&["report", text(&results), "--markdown"])), 5);
+}
+
+#[test]
+fn a_workload_whose_program_is_missing_is_skipped_by_name() {
+    let scratch = Folder::new();
+    let file = scratch.file("suite.toml", SUITE);
+    let output = lab(&["setup", text(&file), "--json"]);
+    assert_eq!(code(&output), 5, "{}", said(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&told["workloads"], &told["runs"]), (&json!(2), &json!([0, 1])));
+    assert_eq!(told["absent"][0]["workload"], "absent");
+    let why = told["absent"][0]["why"].as_str().expect("a reason");
+    assert!(why.contains("no-such-program"), "{why}");
+}
+
+#[test]
+fn a_suite_of_another_kernel_or_build_is_refused_by_name() {
+    let scratch = Folder::new();
+    let (file, results) = (scratch.file("suite.toml", SUITE), scratch.0.join("results"));
+    fs::create_dir(&results).expect("writable");
+    fs::set_permissions(&results, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let output = lab(&["setup", text(&file), "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let own = told["environment"]["kernel"].as_str().expect("a kernel");
+    for (own_text, kernel, seed, words) in [
+        (SUITE, "2.4.1", "7", "another machine (kernel: 2.4.1, and here"),
+        (SUITE, own, "7", "another build of hugewise (old, this is"),
+        (SUITE, own, "8", "this suite with the seed 7"),
+        (WIDE, own, "7", "another suite"),
+    ] {
+        let mut environment = told["environment"].clone();
+        environment["kernel"] = json!(kernel);
+        let plan = json!({
+            "schema": 1, "text": own_text, "quick": false, "seed": 7, "rounds": null,
+            "variants": [], "environment": environment, "build": "old", "began": null,
+            "skipped": {},
+        });
+        let place = results.join("suite.json");
+        fs::write(&place, plan.to_string()).expect("writable");
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o644)).expect("its mode");
+        let output =
+            lab(&["run", text(&file), "--output", text(&results), "--seed", seed, "--noisy"]);
+        assert_eq!(code(&output), 1, "{}", said(&output));
+        assert!(said(&output).contains(words), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -65,6 +65,8 @@ mod lab_bench;
 mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
+#[path = "live/lab_suite.rs"]
+mod lab_suite;
 #[path = "live/limit.rs"]
 mod limit;
 #[path = "live/load.rs"]
@@ -203,6 +205,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
+    all.extend(lab_suite::trials());
     all.extend(signatures::trials());
     all.extend(load::trials());
     all.extend(investigate::trials());

@@ -91,6 +91,10 @@ pub struct LabRunArgs {
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Begin no run that would be over later than in this time, e.g. 30m or 2h; the same command
+    /// continues (default of 'no-regret --quick': 30m)
+    #[arg(long, value_name = "TIME")]
+    pub r#for: Option<String>,
     /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
     pub noisy: bool,

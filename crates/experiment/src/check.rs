@@ -112,6 +112,9 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
         let variants = experiment.variants.iter();
         faults.extend(variants.filter_map(|variant| kinds::later_fault(kind, variant)));
         load::look(&experiment, kind.name, &params, &mut faults);
+        if experiment.at_work && !kinds::works_from_start(kind) {
+            faults.push(format!("at_work: '{}' cannot be measured while it settles", kind.name));
+        }
     }
     let metrics = kind.map(|kind| metrics(&experiment, kind, &mut faults)).unwrap_or_default();
     advise(&experiment, &metrics, baseline, &mut faults);
@@ -130,6 +133,7 @@ fn hurry(experiment: &mut Experiment, faults: &mut Vec<String>) {
         experiment.stop.max_repetitions = 0;
     }
     experiment.measure_s = quick.measure_s.unwrap_or(experiment.measure_s);
+    experiment.manage_s = quick.manage_s.unwrap_or(experiment.manage_s);
     experiment.workload.params.extend(quick.workload);
     if let (Some(load), Some(steps)) = (&mut experiment.load, quick.load_steps) {
         load.steps = steps;
@@ -143,7 +147,7 @@ fn hurry(experiment: &mut Experiment, faults: &mut Vec<String>) {
     }
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'.' || b == b'_';
     (1..=40).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with(['.', '-'])
 }

@@ -18,6 +18,8 @@ pub enum Enough {
     Precise,
     /// The time is over.
     Time,
+    /// The time of this start is over.
+    Start,
     /// The baseline failed so often that nothing could be compared.
     BaselineFailed,
 }
@@ -28,6 +30,7 @@ impl Enough {
         match self {
             Self::Repetitions | Self::Precise => None,
             Self::Time => Some("the time is over ([stop] max_minutes): no further repetition"),
+            Self::Start => Some("the time of this start is over: the same command continues it"),
             Self::BaselineFailed => Some(
                 "the baseline failed twice in a row: nothing could be compared with it, so nothing \
                  more is run; to begin anew move the results away or give another --output",

@@ -236,6 +236,7 @@ impl Ledger {
             load: (!self.service.target.is_empty()).then(|| self.load()),
             measure_s: self.trials.length_s,
             manage_s: 0,
+            at_work: false,
             stop: Stop {
                 repetitions: self.repetitions(),
                 error_rate: self.trials.error_rate,

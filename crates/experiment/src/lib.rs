@@ -7,6 +7,9 @@
 //! A [`ledger`] is an experiment on a live service: hypotheses instead of variants, and a
 //! [`verdict`] on each. A [`limit`] is the rate at which a server is full, and what fills.
 //!
+//! A [`suite`] is many workloads under the same variants; [`regret`] says where one of hugewise's
+//! modes is behind the best of the others.
+//!
 //! Pure: nothing here touches files, the clock, the environment, threads or random hash order
 //! (`clippy.toml`).
 
@@ -27,9 +30,11 @@ pub mod metric;
 pub mod propose;
 pub mod quiet;
 pub mod record;
+pub mod regret;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
+pub mod suite;
 pub mod summary;
 pub mod tools;
 pub mod verdict;

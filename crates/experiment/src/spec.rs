@@ -41,6 +41,9 @@ pub struct Experiment {
     /// How long a manager may work before something is measured, seconds.
     #[serde(default = "manage_s")]
     pub manage_s: u64,
+    /// Whether the workload works in that time: it is then measured as the phase [`START`].
+    #[serde(default)]
+    pub at_work: bool,
     /// When enough has been run.
     #[serde(default)]
     pub stop: Stop,
@@ -69,6 +72,9 @@ pub struct Experiment {
     #[serde(default)]
     pub quick: Quick,
 }
+
+/// The phase from the end of the fill on, where a workload works from then on.
+pub const START: &str = "start";
 
 /// Keys that an experiment can find a value for: shares of time that huge pages save.
 pub const ADVISABLE: [&str; 1] = ["policy.walk_percent"];
@@ -246,6 +252,10 @@ pub struct Manage {
     /// Whether it leaves all kernel settings as they are.
     #[serde(default)]
     pub keep_settings: bool,
+    /// Whether it runs before the workload begins, as a daemon does, and manages whatever is in the
+    /// workload's cgroup; else it is started on the filled program.
+    #[serde(default)]
+    pub standing: bool,
 }
 
 /// A metric that is looked at.
@@ -363,6 +373,8 @@ pub struct Quick {
     pub repetitions: Option<u32>,
     /// Length of one measurement.
     pub measure_s: Option<u64>,
+    /// How long a manager may work before something is measured.
+    pub manage_s: Option<u64>,
     /// Parameters of the workload.
     pub workload: BTreeMap<String, Value>,
     /// Steps of the load, instead of all others.

@@ -11,7 +11,26 @@ use hugewise_experiment::enough::{Enough, enough, given_up};
 use hugewise_experiment::record::{Conditions, Measured, Outcome, Record, RunPlan, SCHEMA};
 use hugewise_experiment::schedule::{self, Turn};
 use std::collections::BTreeSet;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+/// What bounds a start of an experiment, and how it calls its runs.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// What is said before each run; may be empty.
+    pub of: String,
+    /// No run is begun that would probably not be over by then.
+    pub until: Option<Instant>,
+}
+
+impl Start {
+    /// Whether another run, as long as those so far were on average, would be over too late.
+    fn is_over(&self, records: &[Record]) -> bool {
+        let mean =
+            records.iter().map(|record| record.seconds).sum::<f64>() / records.len().max(1) as f64;
+        let next = Instant::now() + Duration::from_secs_f64(mean);
+        self.until.is_some_and(|until| next >= until)
+    }
+}
 
 /// How an experiment ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +50,7 @@ pub fn run(
     plan: &RunPlan,
     store: &Store,
     machine: &mut dyn Machine,
+    start: &Start,
 ) -> anyhow::Result<Ended> {
     let mut records = store.records()?;
     loop {
@@ -44,9 +64,12 @@ pub fn run(
             return Ok(Ended { records, why: Enough::Repetitions });
         };
         machine.beat()?;
+        if start.is_over(&records) {
+            return Ok(Ended { records, why: Enough::Start });
+        }
         let all = usize::try_from(repetitions).unwrap_or(usize::MAX) * checked.variants().len();
         let (name, number) = (&checked.variants()[turn.variant].name, records.len() + 1);
-        let label = format!("run {number} of {}, {name}", all.max(number));
+        let label = format!("{}run {number} of {}, {name}", start.of, all.max(number));
         let record = one(checked, plan, machine, turn, &format!("{label}{}", left(&records, all)))?;
         store.add(&record)?;
         let (said, is_bad) = summary(&record);

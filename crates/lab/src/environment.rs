@@ -6,6 +6,9 @@ use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Read;
 use std::time::SystemTime;
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
@@ -83,6 +86,21 @@ impl Environment {
         // From 6.8 on the file of the size decides, unless it says to follow the other.
         let of_size = chosen("hugepages-2048kB/enabled").filter(|chosen| chosen != "inherit");
         of_size.or_else(|| chosen("enabled"))
+    }
+}
+
+/// This program by its bytes: its version stays the same while it is worked on.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn build() -> std::io::Result<String> {
+    let (mut program, mut hasher) = (File::open("/proc/self/exe")?, DefaultHasher::new());
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match program.read(&mut piece)? {
+            0 => return Ok(format!("{:016x}", hasher.finish())),
+            length => hasher.write(&piece[..length]),
+        }
     }
 }
 

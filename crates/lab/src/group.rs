@@ -48,6 +48,14 @@ impl Group {
         self.directory.join("cgroup.procs")
     }
 
+    /// Its name as processes have it, below the root of its hierarchy.
+    pub fn path(&self) -> Option<String> {
+        // The longer one first: the one lies below the other.
+        let roots = [LEGACY, UNIFIED[1], UNIFIED[0]];
+        let path = roots.iter().find_map(|root| self.directory.strip_prefix(root).ok())?;
+        Some(format!("/{}", path.to_str()?))
+    }
+
     /// Its processes.
     pub fn pids(&self) -> Vec<u32> {
         let text = std::fs::read_to_string(self.procs()).unwrap_or_default();
@@ -96,7 +104,17 @@ impl Group {
 
     /// Memory charged to it.
     pub fn usage(&self) -> Option<Bytes> {
-        let text = std::fs::read_to_string(self.directory.join(self.usage)).ok()?;
+        self.bytes(self.usage)
+    }
+
+    /// Most memory that was charged to it; of version 2 from kernel 5.19 on.
+    pub fn peak(&self) -> Option<Bytes> {
+        let is_new = self.usage == CURRENT;
+        self.bytes(if is_new { "memory.peak" } else { "memory.max_usage_in_bytes" })
+    }
+
+    fn bytes(&self, file: &str) -> Option<Bytes> {
+        let text = std::fs::read_to_string(self.directory.join(file)).ok()?;
         text.trim().parse().ok().map(Bytes)
     }
 }

@@ -18,6 +18,17 @@ use std::time::{Duration, Instant};
 
 /// How long it may take to put its settings back and end.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Where it answers questions, below its directory, as soon as its settings are made.
+const SOCKET: &str = "control.sock";
+
+/// Whom a manager manages.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Managed<'a> {
+    /// These processes, whose end it notices.
+    Pids(&'a [u32]),
+    /// Whatever is in this cgroup.
+    Group(&'a str),
+}
 
 /// A running manager. It is ended properly on drop, so that its settings go back.
 #[derive(Debug)]
@@ -25,24 +36,36 @@ pub struct ManagerProcess {
     program: Program,
     directory: PathBuf,
     began: Instant,
+    /// Whether it goes on when its processes have ended.
+    stays: bool,
 }
 
 impl ManagerProcess {
-    /// Starts it on these processes. `command` is this program, which SIGTERM ends with its parent;
+    /// Starts it. `command` is this program, which SIGTERM ends with its parent;
     /// its files go into `directory`. Its settings are kept in `state_dir`, where the next start of
     /// an experiment finds them if this one is killed.
     pub(super) fn start(
         mut command: Command,
         manage: &Manage,
-        pids: &[u32],
+        whom: Managed<'_>,
         directory: &Path,
         state_dir: &Path,
     ) -> anyhow::Result<Self> {
         // Programs of others pass through the directory above.
         DirBuilder::new().mode(0o700).create(directory)?;
         command.args(["manage", "--in-experiment", "--mode", manage.mode.key()]);
-        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-        command.arg("--pid").arg(pids.join(","));
+        let mut config = String::new();
+        match whom {
+            Managed::Pids(pids) => {
+                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                command.arg("--pid").arg(pids.join(","));
+            }
+            Managed::Group(path) => {
+                command.args(["--set", "select.default=exclude"]);
+                let rule = BTreeMap::from([("action", "manage"), ("cgroup", path)]);
+                config += &toml::to_string(&BTreeMap::from([("rule", [rule])]))?;
+            }
+        }
         command.arg("--journal").arg(directory.join("journal.jsonl"));
         command.arg("--state-dir").arg(state_dir);
         command.arg("--run-dir").arg(directory);
@@ -50,9 +73,11 @@ impl ManagerProcess {
             command.arg("--keep-settings");
         }
         if !manage.hints.is_empty() {
+            config += &toml::to_string(&BTreeMap::from([("hint", &manage.hints)]))?;
+        }
+        if !config.is_empty() {
             let path = directory.join("hugewise.toml");
-            let hints = BTreeMap::from([("hint", &manage.hints)]);
-            std::fs::write(&path, toml::to_string(&hints)?)?;
+            std::fs::write(&path, config)?;
             command.arg("--config").arg(path);
         }
         for (key, value) in &manage.set {
@@ -62,7 +87,20 @@ impl ManagerProcess {
         command.stderr(File::create(directory.join("stderr"))?);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let program = Program::start(&mut command)?;
-        Ok(Self { program, directory: directory.to_owned(), began: Instant::now() })
+        let stays = matches!(whom, Managed::Group(_));
+        Ok(Self { program, directory: directory.to_owned(), began: Instant::now(), stays })
+    }
+
+    /// Whether it has begun to work, and has therefore made its settings; an error when it has
+    /// ended.
+    pub(super) fn stands(&mut self) -> anyhow::Result<bool> {
+        self.check()?;
+        Ok(self.directory.join(SOCKET).exists())
+    }
+
+    /// Whether it goes on when its processes have ended.
+    pub(super) const fn stays(&self) -> bool {
+        self.stays
     }
 
     /// An error when it has ended by itself, with what it said.

@@ -4,9 +4,9 @@ use crate::child::this_program;
 use crate::during;
 use crate::group::Group;
 use crate::load::Access;
-use crate::manager::{Actions, ManagerProcess};
+use crate::manager::{Actions, Managed, ManagerProcess};
 use crate::program::{KillGroup, MIB, Memory, Program, available, cpu_s};
-use crate::session::Session;
+use crate::session::{BEAT, Session};
 use crate::stranger::{self, Runner};
 use anyhow::Context;
 use hugewise_base::stats::Histogram;
@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Memory is looked at once in this time while it is watched.
 const STEP: Duration = Duration::from_secs(1);
+/// A manager that has not changed its settings by then hangs.
+const STANDS: Duration = Duration::from_secs(30);
 
 /// One run. Programs that a driver starts must end before it does.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub struct Run<'a> {
     state_dir: &'a Path,
     /// Before the group, which goes only when it is empty: a program may leave a child behind.
     kill_left: KillGroup,
+    /// A manager that runs from the beginning, until a driver takes it over.
+    standing: Option<ManagerProcess>,
     group: Option<Group>,
     /// Kernel settings while the manager ran, or when the measurement was over.
     settings: Option<BTreeMap<String, String>>,
@@ -86,6 +90,7 @@ impl<'a> Run<'a> {
             own,
             state_dir,
             kill_left,
+            standing: None,
             group,
             settings: None,
             available,
@@ -94,9 +99,13 @@ impl<'a> Run<'a> {
     }
 
     /// What was measured, and the kernel's settings meanwhile, where they were read.
-    pub(super) fn finish(self) -> (Measured, Option<BTreeMap<String, String>>) {
+    pub(super) fn finish(mut self) -> (Measured, Option<BTreeMap<String, String>>) {
         // They may still write there.
-        drop(self.kill_left);
+        drop((self.kill_left, self.standing));
+        if let Some(peak) = self.group.as_ref().and_then(Group::peak) {
+            let own = self.measured.values.entry("peak_cgroup_mib".into());
+            own.or_insert(peak.0 as f64 / MIB);
+        }
         let _ = std::fs::remove_dir_all(&self.directory);
         (self.measured, self.settings)
     }
@@ -314,11 +323,34 @@ impl<'a> Run<'a> {
         Ok(command)
     }
 
+    /// Starts the variant's manager where it is to be there before the workload.
+    pub(super) fn stand(&mut self) -> anyhow::Result<()> {
+        if self.variant().manage.as_ref().is_some_and(|manage| manage.standing) {
+            self.step("starting its manager")?;
+            let group = self.group.as_ref().and_then(Group::path);
+            let group = group.context("a standing manager needs a memory cgroup")?;
+            self.standing = self.managed(Managed::Group(&group))?;
+            let mut left = STANDS;
+            while !self.standing.as_mut().map_or(Ok(true), ManagerProcess::stands)? {
+                left = left.checked_sub(BEAT).context("its manager does not begin to work")?;
+                self.sleep(BEAT)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The variant's manager of these processes, where it has one.
-    pub fn manage(&self, pids: &[u32]) -> anyhow::Result<Option<ManagerProcess>> {
+    pub fn manage(&mut self, pids: &[u32]) -> anyhow::Result<Option<ManagerProcess>> {
+        match self.standing.take() {
+            Some(manager) => Ok(Some(manager)),
+            None => self.managed(Managed::Pids(pids)),
+        }
+    }
+
+    fn managed(&self, whom: Managed<'_>) -> anyhow::Result<Option<ManagerProcess>> {
         let Some(manage) = self.variant().manage.as_ref() else { return Ok(None) };
         let (command, directory) = (self.own_program(true)?, self.directory.join("manager"));
-        ManagerProcess::start(command, manage, pids, &directory, self.state_dir).map(Some)
+        ManagerProcess::start(command, manage, whom, &directory, self.state_dir).map(Some)
     }
 
     /// Ends a manager; what it used and did becomes values, and is returned.

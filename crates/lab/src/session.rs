@@ -8,8 +8,8 @@ use hugewise_linux::root::Root;
 use hugewise_linux::signals::{is_ignored, survive_harmless};
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How often a wait checks for Ctrl-C and renews the progress line.
@@ -42,6 +42,21 @@ pub struct Session {
     afterwards: &'static str,
 }
 
+/// The flag of all sessions of this process: what comes between two of them ends the next.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// A flag that Ctrl-C and the like set.
+fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    // Who is to outlive the terminal, as by nohup, goes on.
+    let others = [SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal));
+    survive_harmless().context("cannot handle signals")?;
+    for signal in [SIGINT, SIGTERM, SIGABRT, SIGXCPU].into_iter().chain(others) {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(Arc::clone(STOP.get_or_init(|| stop)))
+}
+
 impl Session {
     /// Catches Ctrl-C and makes the directory. `purpose` is part of its name, `afterwards` says
     /// what an interruption leaves behind.
@@ -50,13 +65,10 @@ impl Session {
         afterwards: &'static str,
         progress: Box<dyn Progress>,
     ) -> anyhow::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        // Who is to outlive the terminal, as by nohup, goes on.
-        let others = [SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal));
-        survive_harmless().context("cannot handle signals")?;
-        for signal in [SIGINT, SIGTERM, SIGABRT, SIGXCPU].into_iter().chain(others) {
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
+        let stop = match STOP.get() {
+            Some(stop) => Arc::clone(stop),
+            None => stop_flag()?,
+        };
         let user = Nobody::pick(&Root::live()).context("choosing a user for programs of others")?;
         let directory = PrivateDir::new(&format!("hugewise-{purpose}-"));
         let directory = directory.context("cannot create a directory for the experiment")?;

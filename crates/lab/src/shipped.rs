@@ -59,14 +59,17 @@ pub const BENCHMARKS: &[(&str, &str)] = shipped! {
     "diagnose"
 };
 
+/// Suites: many workloads under the same variants.
+pub const SUITES: &[(&str, &str)] = &[("no-regret", include_str!("../suites/no-regret.toml"))];
+
 /// Name and text of all.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     QUESTIONS.iter().chain(BENCHMARKS).copied()
 }
 
-/// The text of one.
+/// The text of one, or of a suite.
 pub fn find(name: &str) -> Option<&'static str> {
-    all().find(|(known, _)| *known == name).map(|(_, text)| text)
+    all().chain(SUITES.iter().copied()).find(|(known, _)| *known == name).map(|(_, text)| text)
 }
 
 #[cfg(test)]
@@ -74,7 +77,9 @@ mod tests {
     use super::*;
     use hugewise_base::stats::mann_whitney::values_needed;
     use hugewise_experiment::check::check;
+    use hugewise_experiment::regret::Kind;
     use hugewise_experiment::spec::Experiment;
+    use hugewise_experiment::suite::Suite;
     use std::collections::BTreeSet;
 
     #[test]
@@ -109,6 +114,37 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn suites_are_without_faults_and_their_figures_are_measured() -> anyhow::Result<()> {
+        for (name, text) in SUITES {
+            let suite: Suite = toml::from_str(text)?;
+            assert_eq!(suite.name, *name);
+            for quick in [false, true] {
+                let parts = suite.parts(quick, &[]).unwrap_or_else(|faults| panic!("{faults:#?}"));
+                let (rows, variants) = if quick { (8, 5) } else { (24, 9) };
+                assert!(parts.len() >= rows, "{name}: {} workloads", parts.len());
+                for part in parts {
+                    // As it is written into the directory of its results.
+                    let own = toml::to_string(&part.experiment)?;
+                    let checked = check(toml::from_str(&own)?, quick);
+                    let checked = checked.unwrap_or_else(|faults| panic!("{own}: {faults:#?}"));
+                    assert!(checked.variants().len() >= variants, "{}", part.name);
+                    for figure in &part.figures {
+                        // A look at memory notes all of it, and each run its peak.
+                        let key = figure.key.strip_prefix("start.").unwrap_or(&figure.key);
+                        let always = ["peak_cgroup_mib", "page_tables_mib", "fill_s"];
+                        let known = checked.kind.metrics.contains(&key) || always.contains(&key);
+                        assert!(known, "{}: {}", part.name, figure.key);
+                    }
+                    assert!(part.figures.iter().any(|one| one.kind == Kind::Memory));
+                }
+            }
+            let modes = suite.variants.iter().filter(|one| one.manage.is_some());
+            assert!(modes.count() >= 2, "{name} compares hugewise's modes");
+        }
+        Ok(())
     }
 
     #[test]

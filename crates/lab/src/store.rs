@@ -7,14 +7,17 @@
 use anyhow::{Context, bail};
 use hugewise_base::exit::{self, Coded};
 use hugewise_experiment::record::{Record, RunPlan, SCHEMA};
+use hugewise_experiment::suite::{self, SuitePlan};
 use hugewise_linux::save::{self, SaveError};
 use hugewise_linux::trust;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.json";
+const SUITE: &str = "suite.json";
 const RUNS: &str = "runs";
 /// What a file is called until it is whole.
 const NEW: &str = "new";
@@ -42,15 +45,23 @@ impl Store {
     /// # Errors
     /// When it cannot be made, or root must not believe it.
     pub fn create(directory: &Path) -> anyhow::Result<Self> {
-        save::guarded_directory(directory, Some(DIRECTORY)).map_err(not_opened)?;
-        let store = Self::at(directory);
+        let store = Self::create_plain(directory)?;
         store.folder_for(RUNS)?;
         Ok(store)
     }
 
+    /// The same, of several experiments: each has its own below.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn create_plain(directory: &Path) -> anyhow::Result<Self> {
+        save::guarded_directory(directory, Some(DIRECTORY)).map_err(not_opened)?;
+        Ok(Self::at(directory))
+    }
+
     /// A directory that must be there already, only to be read: whoever owns it.
     pub fn existing(directory: &Path) -> anyhow::Result<Self> {
-        if !directory.join(PLAN).is_file() {
+        if ![PLAN, SUITE].iter().any(|plan| directory.join(plan).is_file()) {
             bail!(
                 "{} holds no experiment ('{PLAN}' is missing): name a directory that 'hugewise lab \
                  run' has written",
@@ -67,15 +78,29 @@ impl Store {
 
     /// The plan; `None` where nothing has begun.
     pub fn plan(&self) -> anyhow::Result<Option<RunPlan>> {
-        let path = self.directory.join(PLAN);
+        self.planned(PLAN, SCHEMA, |plan: &RunPlan| plan.schema)
+    }
+
+    /// The plan of a suite; `None` where nothing has begun.
+    pub fn suite(&self) -> anyhow::Result<Option<SuitePlan>> {
+        self.planned(SUITE, suite::SCHEMA, |plan: &SuitePlan| plan.schema)
+    }
+
+    fn planned<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        schema: u32,
+        of: fn(&T) -> u32,
+    ) -> anyhow::Result<Option<T>> {
+        let path = self.directory.join(name);
         if !self.directory.exists() {
             return Ok(None);
         }
         let folder = self.folder()?;
-        let Some(text) = self.read(&folder, PLAN, &path)? else { return Ok(None) };
-        let plan: RunPlan = parse(&path, &text)?;
-        if plan.schema != SCHEMA {
-            bail!("{} is of another version of hugewise ({})", path.display(), plan.schema);
+        let Some(text) = self.read(&folder, name, &path)? else { return Ok(None) };
+        let plan = parse(&path, &text)?;
+        if of(&plan) != schema {
+            bail!("{} is of another version of hugewise ({})", path.display(), of(&plan));
         }
         Ok(Some(plan))
     }
@@ -84,6 +109,12 @@ impl Store {
     pub fn begin(&self, plan: &RunPlan) -> anyhow::Result<()> {
         self.write("experiment.toml", plan.text.as_bytes())?;
         self.write(PLAN, &serde_json::to_vec_pretty(plan)?)
+    }
+
+    /// Writes the plan of a suite.
+    pub fn begin_suite(&self, plan: &SuitePlan) -> anyhow::Result<()> {
+        self.write("suite.toml", plan.text.as_bytes())?;
+        self.write(SUITE, &serde_json::to_vec_pretty(plan)?)
     }
 
     /// All runs so far, in the order of time.

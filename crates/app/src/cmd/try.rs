@@ -15,6 +15,7 @@ use hugewise_experiment::check::Checked;
 use hugewise_experiment::kinds::{Executable, Task};
 use hugewise_experiment::record::{Record, RunPlan};
 use hugewise_experiment::summary::Summary;
+use hugewise_lab::engine::Start;
 use hugewise_lab::environment::Environment;
 use hugewise_lab::shipped;
 use hugewise_linux::root::Root;
@@ -112,6 +113,7 @@ fn real(checked: &Checked, plan: &mut RunPlan) -> anyhow::Result<Vec<Record>> {
         directory: None,
         // Nobody waits for a quiet machine: what disturbed is shown.
         noisy: true,
+        start: Start::default(),
     };
     let records = lab::carry_out(checked, plan, None, &way)?;
     let failed = records.iter().filter_map(|record| {

@@ -20,6 +20,11 @@ const KEYS: &[(&str, &str)] = &[
     ("baseline", "name of the variant that the others are compared with; else the first"),
     ("measure_s", "length of one measurement, seconds"),
     ("manage_s", "how long a manager may work before something is measured, seconds"),
+    (
+        "at_work",
+        "whether the workload works in that time: it is then measured as the phase `start` \
+         (built-in kinds, `redis`, `memcached`, `java`, `bloat`, `numpy`, `node`)",
+    ),
     ("memory_limit_mib", "limit of the workload's cgroup, MiB"),
     (
         "warm_mib",
@@ -43,6 +48,11 @@ const KEYS: &[(&str, &str)] = &[
     ("variant.manage.mode", "a manager beside the workload: `ingens`, `guard` or `observe`"),
     ("variant.manage.set", "keys of its configuration, as for `--set`"),
     ("variant.manage.keep_settings", "it leaves all kernel settings as they are"),
+    (
+        "variant.manage.standing",
+        "it runs before the workload begins, as a daemon does, and manages the workload's cgroup; \
+         else it is started on the filled program",
+    ),
     ("variant.workload", "parameters of the workload that differ"),
     ("variant.env", "environment of the workload's programs"),
     ("variant.change.apply", "program and arguments that change what no setting is"),
@@ -89,6 +99,7 @@ const KEYS: &[(&str, &str)] = &[
     ("advise.variant", "and the variant that saves time against the baseline"),
     ("quick.repetitions", "what `--quick` changes: repetitions,"),
     ("quick.measure_s", "the length of a measurement,"),
+    ("quick.manage_s", "the time for a manager,"),
     ("quick.workload", "parameters of the workload,"),
     ("quick.load_steps", "the steps of the load,"),
     ("quick.without", "and variants that are left out"),

@@ -18,7 +18,7 @@ schemas! {
     "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal"
-    "lab-compare" "lab-signatures" "lab-simulate"
+    "lab-compare" "lab-regret" "lab-signatures" "lab-simulate"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
     "record" "replay" "response" "revert"
@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 44] = [
+pub(crate) const COMMANDS: [(&str, &str); 46] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
@@ -54,7 +54,9 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("lab list KIND", "lab-kind"),
     ("lab list", "lab-list"),
     ("lab setup", "lab-setup"),
+    ("lab setup no-regret", "lab-regret"),
     ("lab run --dry-run", "lab-setup"),
+    ("lab run no-regret", "lab-regret"),
     ("lab run", "lab-report"),
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),

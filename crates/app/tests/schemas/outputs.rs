@@ -2,7 +2,8 @@
 
 use super::http::answering;
 use hugewise_base::stats::Histogram;
-use hugewise_experiment::record::{Record, RunPlan, SCHEMA, Series};
+use hugewise_experiment::record::{Outcome, Record, RunPlan, SCHEMA, Series};
+use hugewise_experiment::suite::{SCHEMA as SUITE_SCHEMA, Suite, SuitePlan};
 use hugewise_lab::{shipped, store::Store};
 use hugewise_scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
@@ -126,6 +127,7 @@ pub(crate) fn looked(all: &mut Outputs) {
             all.add("lab-setup", parsed(&arguments, &done));
         }
     }
+    all.run("lab-regret", &["lab", "setup", "no-regret", "--quick"], DONE);
     let none = scratch.join("none");
     let dry = ["lab", "run", "gups", "--dry-run", "--output", text(&none)];
     all.run("lab-setup", &dry, &[0]);
@@ -443,10 +445,59 @@ pub(crate) fn measured(all: &mut Outputs) {
     results(&after, 1.2, "6.18");
     all.run("lab-report", &["lab", "report", text(&before)], DONE);
     all.run("lab-compare", &["lab", "compare", text(&before), text(&after)], DONE);
+    let directory = scratch.join("suite");
+    suite(&directory);
+    all.run("lab-regret", &["lab", "report", text(&directory)], DONE);
     let (kept, state) = (scratch.join("signatures.json"), scratch.join("state"));
     let signatures = ["lab", "signatures", "--only", "cpu", "--seconds", "1", "--noisy"];
     let places = ["-o", text(&kept), "--state-dir", text(&state)];
     all.run("lab-signatures", &[&signatures[..], &places].concat(), DONE);
+}
+
+/// Six rounds of one workload of a suite that has another one, with a run that failed.
+fn suite(directory: &Path) {
+    let own = shipped::find("no-regret").expect("shipped").to_owned();
+    let suite: Suite = toml::from_str(&own).expect("a suite");
+    let mut parts = suite.parts(true, &[]).expect("no faults").into_iter();
+    let part = parts.find(|part| part.name == "gups").expect("a row");
+    let (environment, began) = (json!({ "kernel": "6.18" }), Some("2026-11-23".to_owned()));
+    let skipped = [("compiler".to_owned(), "there is no program 'g++'".to_owned())].into();
+    let plan = SuitePlan {
+        schema: SUITE_SCHEMA,
+        text: own,
+        quick: true,
+        seed: 1,
+        rounds: None,
+        variants: Vec::new(),
+        environment: environment.clone(),
+        build: "b".into(),
+        began: began.clone(),
+        skipped,
+    };
+    Store::create_plain(directory).expect("made").begin_suite(&plan).expect("written");
+    let store = Store::create(&directory.join("gups")).expect("a directory");
+    let plan = RunPlan {
+        schema: SCHEMA,
+        text: toml::to_string(&part.experiment).expect("TOML"),
+        quick: true,
+        seed: 1,
+        repetitions: None,
+        without: [("mthp-64k".to_owned(), "this kernel has no such file".to_owned())].into(),
+        environment,
+        began,
+        resumed: Vec::new(),
+    };
+    store.begin(&plan).expect("written");
+    for round in 0..6 {
+        for (variant, speed) in [("never", 100.0), ("always", 150.0), ("ingens", 120.0)] {
+            let mut run = Record::new(round, variant);
+            run.measured.values.insert("ops_per_s".into(), speed + f64::from(round));
+            store.add(&run).expect("written");
+        }
+    }
+    let mut failed = Record::new(6, "guard");
+    failed.outcome = Outcome::Failed { error: "no memory".into() };
+    store.add(&failed).expect("written");
 }
 
 /// Five repetitions of three variants, one of which failed, and one run that was disturbed.

@@ -229,6 +229,12 @@ pub fn in_lab_workload() -> impl Iterator<Item = &'static Kind> {
     all().filter(|kind| kind.start == Start::BuiltIn || kind.name == manager::DEMO.name)
 }
 
+/// Whether a kind can be measured from the end of its fill on (`at_work`).
+pub fn works_from_start(kind: &Kind) -> bool {
+    let others = ["redis", "memcached", "java", "bloat", "numpy", "node"];
+    kind.start == Start::BuiltIn || others.contains(&kind.name)
+}
+
 /// Why a variant cannot have huge pages that come later of this kind, which would otherwise run as
 /// [`HugePages::Inherit`] without a word.
 pub fn later_fault(kind: &Kind, variant: &Variant) -> Option<String> {
@@ -280,6 +286,14 @@ mod tests {
             assert!(said.ends_with("; demo, bloat, siblings and the built-in kinds do"), "{said}");
             assert_eq!(fault(kind, HugePages::Always), None, "{kind}");
         }
+    }
+
+    #[test]
+    fn what_works_from_the_start_is_known() {
+        for name in ["gups", "redis", "memcached", "java", "bloat", "numpy", "node"] {
+            assert!(works_from_start(find(name).expect("a kind")), "{name}");
+        }
+        assert!(!works_from_start(find("command").expect("a kind")));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::common;
 use super::held::Held;
-use crate::run::Run;
+use crate::run::{Run, key};
 use anyhow::bail;
 use hugewise_experiment::kinds::{Bloat, Shape, Zeros};
-use hugewise_experiment::spec::HugePages;
+use hugewise_experiment::spec::{HugePages, START};
 use std::process::Command;
 use std::time::Duration;
 
@@ -60,7 +60,8 @@ fn drive(
     let mut manager = run.manage(&[program.pid()])?;
     // It works meanwhile: khugepaged passes over what nobody has touched.
     run.step("working")?;
-    program.work(run, Duration::from_secs(run.experiment().manage_s))?;
+    let rate = program.work(run, common::settling(run))?;
+    run.value(&key(START, "ops_per_s"), rate);
     common::check(&mut manager)?;
     run.step("watching its memory")?;
     run.watch("", program.pid(), watch)?;

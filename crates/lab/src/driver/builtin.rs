@@ -8,8 +8,9 @@ use crate::talk::Talk;
 use hugewise_experiment::kind::More;
 use hugewise_experiment::kinds::AFTER;
 use hugewise_experiment::machine;
+use hugewise_experiment::spec::START;
 use hugewise_workloads::protocol::{Event, Report, Request};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs one: filled, managed where the variant says so, measured, every word compared.
 pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
@@ -19,8 +20,13 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     note(run, "", ready);
     let pid = talk.program.pid();
     let mut manager = run.manage(&[pid])?;
-    common::settle_alike(run, &mut manager)?;
-    measure(run, &mut talk, "")?;
+    if run.experiment().at_work {
+        measure(run, &mut talk, START, common::settling(run))?;
+        common::check(&mut manager)?;
+    } else {
+        common::settle_alike(run, &mut manager)?;
+    }
+    measure(run, &mut talk, "", run.measure())?;
     common::check(&mut manager)?;
     if run.kind().more == More::Change {
         change(run, &mut talk)?;
@@ -33,11 +39,11 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
 }
 
 /// Measures for a while; what it found and holds then.
-fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()> {
+fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> anyhow::Result<()> {
     run.step("measuring")?;
     let pid = talk.program.pid();
     let before = cpu_s(pid);
-    talk.measure(run.measure())?;
+    talk.measure(time)?;
     let (began, mut huge) = (Instant::now(), Vec::new());
     let mut watch = machine::is_noted(run.kind().metrics).then(Watch::start);
     let measured = talk.measured(&mut |said| {
@@ -65,7 +71,7 @@ fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
     }
     run.step("watching its memory")?;
     run.watch(AFTER, talk.program.pid(), common::settling(run))?;
-    measure(run, talk, AFTER)
+    measure(run, talk, AFTER, run.measure())
 }
 
 /// Starts the workload.

@@ -82,7 +82,7 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
 fn end(run: &mut Run<'_>, manager: Option<ManagerProcess>) -> anyhow::Result<()> {
     let Some(mut manager) = manager else { return Ok(()) };
     let until = Instant::now() + MOMENT;
-    while Instant::now() < until {
+    while !manager.stays() && Instant::now() < until {
         if manager.has_ended_well()? {
             return run.note_actions(&manager);
         }

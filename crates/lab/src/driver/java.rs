@@ -7,9 +7,10 @@ use crate::said;
 use crate::talk::Talk;
 use anyhow::{Context, bail};
 use hugewise_experiment::kinds::{Collector, Java};
-use hugewise_experiment::spec::HugePages;
+use hugewise_experiment::spec::{HugePages, START};
 use std::fs::File;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The program. It is compiled by itself, so that the compiler is no part of what is measured.
 const SOURCE: &str = include_str!("java/Churn.java");
@@ -38,15 +39,12 @@ pub(super) fn drive(params: &Java, run: &mut Run<'_>) -> anyhow::Result<()> {
         );
     }
     let mut manager = run.manage(&[pid])?;
-    common::settle(run, &mut manager)?;
-    run.step("measuring")?;
-    let before = cpu_s(pid);
-    talk.measure(run.measure())?;
-    let mut measured = talk.measured(&mut |said| builtin::progress(run, said))?;
-    let latency = measured.histograms.remove("latency").context("java measured no latency")?;
-    builtin::note(run, "", measured);
-    run.latencies("", latency);
-    run.cpu_since("", pid, before);
+    if run.experiment().at_work {
+        measure(run, &mut talk, START, common::settling(run))?;
+    } else {
+        common::settle(run, &mut manager)?;
+    }
+    measure(run, &mut talk, "", run.measure())?;
     let memory = run.memory("", pid);
     run.known("hugetlb_mib", memory.hugetlb);
     common::check(&mut manager)?;
@@ -54,6 +52,20 @@ pub(super) fn drive(params: &Java, run: &mut Run<'_>) -> anyhow::Result<()> {
     talk.verify(&mut |said| builtin::progress(run, said))?;
     run.stop(manager)?;
     talk.finish()
+}
+
+/// Measures for a while; what it found.
+fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> anyhow::Result<()> {
+    run.step("measuring")?;
+    let pid = talk.program.pid();
+    let before = cpu_s(pid);
+    talk.measure(time)?;
+    let mut measured = talk.measured(&mut |said| builtin::progress(run, said))?;
+    let latency = measured.histograms.remove("latency").context("java measured no latency")?;
+    builtin::note(run, phase, measured);
+    run.latencies(phase, latency);
+    run.cpu_since(phase, pid, before);
+    Ok(())
 }
 
 fn compile(run: &Run<'_>) -> anyhow::Result<()> {

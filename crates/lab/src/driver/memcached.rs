@@ -7,6 +7,7 @@ use crate::run::Run;
 use anyhow::bail;
 use hugewise_base::rng::Rng;
 use hugewise_experiment::kinds::Memcached;
+use hugewise_experiment::spec::START;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -16,14 +17,16 @@ const SERVER: &str = "memcached";
 pub(super) fn drive(params: &Memcached, run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("starting memcached")?;
     let mut server = Server::start(params, run)?;
+    let began = Instant::now();
     server.fill(run)?;
+    run.value("fill_s", began.elapsed().as_secs_f64());
     let pid = server.program.pid();
     let memory = run.memory("at_once", pid);
     common::check_huge(run, SERVER, &memory)?;
     let mut manager = run.manage(&[pid])?;
     // It works meanwhile: khugepaged passes over what nobody has touched.
     run.step("memory settles under load")?;
-    server.load(run, common::settling(run))?;
+    server.load(run, common::settling(run))?.note(run, START);
     common::check(&mut manager)?;
     run.step("watching its memory")?;
     run.watch("later", pid, Duration::from_secs(params.watch_s))?;

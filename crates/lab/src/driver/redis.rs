@@ -10,8 +10,9 @@ use crate::manager::ManagerProcess;
 use crate::run::Run;
 use anyhow::{Context, bail};
 use hugewise_experiment::kinds::{Redis, Scenario};
+use hugewise_experiment::spec::START;
 use server::{SERVER, Server};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs a scenario.
 pub(super) fn drive(params: &Redis, run: &mut Run<'_>) -> anyhow::Result<()> {
@@ -29,11 +30,18 @@ pub(super) fn drive(params: &Redis, run: &mut Run<'_>) -> anyhow::Result<()> {
 fn begin(params: &Redis, run: &mut Run<'_>) -> anyhow::Result<(Server, Option<ManagerProcess>)> {
     run.step("starting and filling Redis")?;
     let mut server = Server::start(params, run)?;
+    let began = Instant::now();
     server.fill(run, params.keys)?;
+    run.value("fill_s", began.elapsed().as_secs_f64());
     server.check_all(run)?;
     common::check_huge(run, SERVER, &run.holds(server.pid()))?;
     let mut manager = run.manage(&[server.pid()])?;
-    common::settle(run, &mut manager)?;
+    if run.experiment().at_work {
+        server.load(run, common::settling(run), params.set_percent)?.note(run, START);
+        common::check(&mut manager)?;
+    } else {
+        common::settle(run, &mut manager)?;
+    }
     Ok((server, manager))
 }
 

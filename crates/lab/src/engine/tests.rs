@@ -95,7 +95,8 @@ fn order(records: &[Record]) -> Vec<(u32, &str)> {
 fn each_run_is_prepared_made_tidied_and_written_in_this_order() {
     let (scratch, mut paper) = (Scratch::new(), Paper::default());
     let store = Store::create(scratch.path()).expect("a directory");
-    let ended = run(&checked(3), &plan(5), &store, &mut paper).expect("no error");
+    let ended =
+        run(&checked(3), &plan(5), &store, &mut paper, &Start::default()).expect("no error");
     assert_eq!((ended.records.len(), ended.why), (6, Enough::Repetitions));
     assert_eq!(store.records().expect("readable").len(), 6);
     for (at, step) in paper.log.iter().enumerate() {
@@ -111,7 +112,7 @@ fn each_run_is_prepared_made_tidied_and_written_in_this_order() {
 fn how_each_run_went_is_told() {
     let (scratch, mut paper) = (Scratch::new(), Paper { broken: Some(1), ..Paper::default() });
     let store = Store::create(scratch.path()).expect("a directory");
-    run(&checked(2), &plan(1), &store, &mut paper).expect("no error");
+    run(&checked(2), &plan(1), &store, &mut paper, &Start::default()).expect("no error");
     let [first, .., last] = paper.told.as_slice() else { panic!("{:?}", paper.told) };
     assert_eq!(paper.told.len(), 4);
     assert!(first.0.starts_with("run 1 of 4, ") && first.0.ends_with(" left)"), "{first:?}");
@@ -129,16 +130,38 @@ fn an_interrupted_run_leaves_nothing_and_the_next_start_goes_on() {
     let store = Store::create(scratch.path()).expect("a directory");
     let other = Scratch::new();
     let other = Store::create(other.path()).expect("a directory");
-    let all = run(&checked(3), &plan(5), &other, &mut Paper::default()).expect("no error");
+    let all = run(&checked(3), &plan(5), &other, &mut Paper::default(), &Start::default())
+        .expect("no error");
     let mut cut = Paper { interrupted: Some(4), ..Paper::default() };
-    assert!(run(&checked(3), &plan(5), &store, &mut cut).is_err());
+    assert!(run(&checked(3), &plan(5), &store, &mut cut, &Start::default()).is_err());
     assert_eq!(cut.log.last().map(String::as_str), Some("tidy"));
     assert_eq!(store.records().expect("readable").len(), 3);
     let mut rest = Paper::default();
-    let ended = run(&checked(3), &plan(5), &store, &mut rest).expect("no error");
+    let ended = run(&checked(3), &plan(5), &store, &mut rest, &Start::default()).expect("no error");
     assert_eq!((rest.runs, ended.records.len()), (3, 6));
     // Those of the first start are read from the disk, in the order of their names.
     assert_eq!(order(&all.records)[3..], order(&ended.records)[3..]);
+}
+
+#[test]
+fn a_start_whose_time_is_over_begins_no_run_and_the_next_goes_on() {
+    let scratch = Scratch::new();
+    let store = Store::create(scratch.path()).expect("a directory");
+    let over = Start { of: "round 1, ".into(), until: Some(Instant::now()) };
+    let mut paper = Paper::default();
+    let ended = run(&checked(1), &plan(1), &store, &mut paper, &over).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Start, 0));
+    let hour = Some(Instant::now() + Duration::from_secs(3600));
+    let start = Start { until: hour, ..over };
+    let ended = run(&checked(1), &plan(1), &store, &mut paper, &start).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Repetitions, 2));
+    assert!(paper.told[0].0.starts_with("round 1, run 1 of 2, "), "{:?}", paper.told);
+    // A run takes as long as those before it did.
+    let mut long = ended.records[0].clone();
+    long.seconds = 7201.0;
+    store.add(&long).expect("written");
+    let ended = run(&checked(2), &plan(1), &store, &mut paper, &start).expect("no error");
+    assert_eq!((ended.why, paper.runs), (Enough::Start, 2));
 }
 
 #[test]
@@ -147,7 +170,7 @@ fn a_failed_run_is_a_record_and_two_in_a_row_are_enough() {
     let runs = |broken| {
         let (scratch, mut paper) = (Scratch::new(), Paper { broken, ..Paper::default() });
         let store = Store::create(scratch.path()).expect("a directory");
-        run(&checked(9), &plan(1), &store, &mut paper).expect("no error")
+        run(&checked(9), &plan(1), &store, &mut paper, &Start::default()).expect("no error")
     };
     let ended = runs(Some(1));
     assert_eq!((ended.records.len(), ended.why), (9 + 2, Enough::Repetitions));
@@ -167,7 +190,8 @@ fn a_failed_run_is_a_record_and_two_in_a_row_are_enough() {
 fn a_refusal_ends_the_experiment_and_is_no_result() {
     let (scratch, mut paper) = (Scratch::new(), Paper { refuses: Some(2), ..Paper::default() });
     let store = Store::create(scratch.path()).expect("a directory");
-    let error = run(&checked(2), &plan(1), &store, &mut paper).expect_err("refused");
+    let error =
+        run(&checked(2), &plan(1), &store, &mut paper, &Start::default()).expect_err("refused");
     assert_eq!(exit::of(error.as_ref()), exit::REFUSED);
     assert_eq!(store.records().expect("readable").len(), 1);
     assert_eq!(paper.log.last().map(String::as_str), Some("tidy"));

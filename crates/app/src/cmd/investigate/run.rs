@@ -9,6 +9,7 @@ use crate::render::view::investigate as view;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::ledger::Ledger;
 use hugewise_experiment::record::RunPlan;
+use hugewise_lab::engine::Start;
 use hugewise_lab::store::Store;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
         directory: Some(&directory),
         // A live machine is never quiet: what others do meanwhile happens to all trials alike.
         noisy: true,
+        start: Start::default(),
     };
     carry_out(&checked, &mut trials, found.as_ref(), &way)?;
     tell(global, &directory)

@@ -4,8 +4,10 @@ use crate::cli::{Global, LabListArgs};
 use crate::exit;
 use crate::output::Output;
 use crate::render::text::wrap;
+use hugewise_base::count::counted;
 use hugewise_experiment::kind::{Default, Kind, Param};
 use hugewise_experiment::spec::Experiment;
+use hugewise_experiment::suite::Suite;
 use hugewise_experiment::{kinds, metric};
 use hugewise_lab::{programs, shipped};
 use serde_json::{Value, json};
@@ -36,6 +38,10 @@ fn parsed(texts: &[(&str, &str)]) -> anyhow::Result<Vec<Experiment>> {
     texts.iter().map(|(_, text)| Ok(toml::from_str(text)?)).collect()
 }
 
+fn suites() -> anyhow::Result<Vec<Suite>> {
+    shipped::SUITES.iter().map(|(_, text)| Ok(toml::from_str(text)?)).collect()
+}
+
 fn overview() -> anyhow::Result<String> {
     let mut out = wrap(
         "",
@@ -46,6 +52,11 @@ fn overview() -> anyhow::Result<String> {
     push_experiments(&mut out, shipped::QUESTIONS)?;
     out += "\nBenchmarks of hugewise itself:\n\n";
     push_experiments(&mut out, shipped::BENCHMARKS)?;
+    out += "\nMany workloads under the same variants, against the best of them:\n\n";
+    for suite in suites()? {
+        let rows = counted(suite.rows.len(), "workload", "workloads");
+        out += &wrap(&format!("  {:<18} ", suite.name), &format!("{} ({rows})", suite.question));
+    }
     out.push('\n');
     let own = "Kinds of workloads for an experiment of your own ('hugewise lab list KIND'):";
     out += &wrap("", own);
@@ -109,7 +120,12 @@ fn everything() -> anyhow::Result<Value> {
         }));
     }
     let kinds: Vec<Value> = kinds::all().map(as_json).collect();
-    Ok(json!({ "schema": 1, "experiments": experiments, "kinds": kinds }))
+    let suites = suites()?.into_iter().map(|suite| {
+        let workloads: Vec<String> = suite.rows.into_iter().map(|row| row.name).collect();
+        json!({ "name": suite.name, "question": suite.question, "workloads": workloads })
+    });
+    let suites: Vec<Value> = suites.collect();
+    Ok(json!({ "schema": 1, "experiments": experiments, "suites": suites, "kinds": kinds }))
 }
 
 /// One kind, as the whole of an output.

@@ -12,6 +12,7 @@ mod run;
 mod setup;
 pub(crate) mod signatures;
 mod simulate;
+mod suite;
 
 pub(super) use obstacles::of_variants as obstacles_of_variants;
 pub(super) use prepare::{file_text, planned};
@@ -20,6 +21,7 @@ pub(super) use run::{Way, carry_out, needs_leave, plan};
 use crate::cli::{Global, LabCommand};
 use crate::exit;
 use crate::output::Output;
+use hugewise_lab::store::Store;
 use hugewise_linux::root::Root;
 
 /// Runs the command.
@@ -32,9 +34,29 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
     }
     match command {
         LabCommand::List(args) => list::run(global, args),
-        LabCommand::Setup(args) => setup::run(global, args),
-        LabCommand::Run(args) => run::run(global, args),
-        LabCommand::Report(args) => report::run(global, args),
+        LabCommand::Setup(args) => {
+            let text = prepare::text_of(&args.which.experiment)?;
+            setup::write(args, &text)?;
+            match suite::is_one(&text) {
+                true => suite::setup(global, args, text),
+                false => setup::run(global, args, text),
+            }
+        }
+        LabCommand::Run(args) => {
+            let text = prepare::text_of(&args.which.experiment)?;
+            match suite::is_one(&text) {
+                true => suite::run_all(global, args, text),
+                false => run::run(global, args, text),
+            }
+        }
+        LabCommand::Report(args) => {
+            // What is no directory of results `report` says.
+            let store = Store::existing(&args.directory).ok();
+            match store.map(|store| store.suite()).transpose()?.flatten() {
+                Some(plan) => suite::report(global, args, &plan),
+                None => report::run(global, args),
+            }
+        }
         LabCommand::Compare(args) => compare::run(global, args),
         LabCommand::Signatures(args) => signatures::run(global, args),
         LabCommand::Limit(args) => limit::run(global, args),

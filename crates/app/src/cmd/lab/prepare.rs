@@ -38,8 +38,7 @@ pub(super) struct Prepared {
 ///
 /// # Errors
 /// When there is none, when it has faults, or when nothing is left to compare.
-pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
-    let text = text_of(&which.experiment)?;
+pub(super) fn prepare(which: &LabExperiment, text: String) -> anyhow::Result<Prepared> {
     let experiment = parse(&which.experiment, &text)?;
     let mut without = unwanted(&experiment, &which.variant)?;
     // With all variants first: a fault in one that is left out is a fault.
@@ -96,7 +95,7 @@ fn checked(
     check(experiment, which.quick).map_err(|faults| refused(name, &faults))
 }
 
-fn refused(name: &str, faults: &[String]) -> anyhow::Error {
+pub(super) fn refused(name: &str, faults: &[String]) -> anyhow::Error {
     let faults: Vec<_> = faults.iter().map(|fault| format!("\n  - {fault}")).collect();
     exit::coded(exit::ERROR, format!("{name} cannot be run:{}", faults.concat()))
 }

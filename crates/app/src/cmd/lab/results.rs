@@ -28,7 +28,7 @@ impl Results {
     /// Reads a directory.
     pub(super) fn read(directory: &Path) -> anyhow::Result<Self> {
         let store = Store::existing(directory)?;
-        let plan = store.plan()?.context("no plan")?;
+        let plan = store.plan()?.context("these are several experiments: name one of them")?;
         let records = store.records()?;
         Ok(Self { checked: planned(&plan)?, store, plan, records })
     }

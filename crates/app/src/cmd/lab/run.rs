@@ -2,7 +2,7 @@
 
 use super::prepare::{Prepared, planned, prepare};
 use super::{obstacles, report, setup};
-use crate::cli::{Global, LabRunArgs};
+use crate::cli::{Global, LabExperiment, LabRunArgs, duration};
 use crate::exit;
 use crate::output::Output;
 use crate::progress;
@@ -10,7 +10,7 @@ use crate::say::note;
 use hugewise_experiment::across::environments;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::record::{Record, Resumed, RunPlan, SCHEMA};
-use hugewise_lab::engine;
+use hugewise_lab::engine::{self, Ended, Start};
 use hugewise_lab::environment::{Environment, utc};
 use hugewise_lab::session::Session;
 use hugewise_lab::stage::Stage;
@@ -20,36 +20,37 @@ use hugewise_linux::instance::{ENDING, InstanceLock, LockError, Role};
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// What an interruption leaves behind.
 const AFTERWARDS: &str = "the runs so far are kept and every setting is as it was; the same \
                           command continues it";
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> {
-    let prepared = prepare(&args.which)?;
-    let directory = args
-        .output
-        .clone()
-        .unwrap_or_else(|| setup::directory(&prepared.checked, args.which.quick));
+pub(super) fn run(global: &Global, args: &LabRunArgs, text: String) -> anyhow::Result<Output> {
+    let prepared = prepare(&args.which, text)?;
+    let name = &prepared.checked.experiment.name;
+    let own = || setup::directory(name, args.which.quick);
+    let directory = args.output.clone().unwrap_or_else(own);
     if args.trials.dry_run {
         return setup::tell(global, &prepared, &directory, exit::OK);
     }
     let found = Store::at(&directory).plan()?;
     let mut plan = match &found {
-        Some(old) => resumable(args, &prepared, old, &directory)?,
-        None => new(args, prepared),
+        Some(old) => resumable(&args.which, args.trials.seed, &prepared, old, &directory)?,
+        None => new(&args.which, args.trials.seed, prepared),
     };
     // What is run is what the plan says, whatever this start would have planned.
     let checked = planned(&plan)?;
-    permitted(args, &checked, found.is_some())?;
+    needs_leave(&checked, args.trials.machine_wide)?;
+    permitted(&checked, found.is_some())?;
     let way = Way {
         purpose: "lab",
         afterwards: AFTERWARDS,
         state_dir: &args.trials.state_dir,
         directory: Some(&directory),
         noisy: args.noisy,
+        start: Start { of: String::new(), until: until(args.r#for.as_deref())? },
     };
     carry_out(&checked, &mut plan, found.as_ref(), &way)?;
     report::tell(global, &directory)
@@ -68,6 +69,8 @@ pub(in crate::cmd) struct Way<'a> {
     pub(in crate::cmd) directory: Option<&'a Path>,
     /// Whether it also runs on a machine that is not quiet.
     pub(in crate::cmd) noisy: bool,
+    /// What bounds this start.
+    pub(in crate::cmd) start: Start,
 }
 
 /// Carries out a plan, from where an earlier start, `found`, left it; the records of all runs.
@@ -78,6 +81,20 @@ pub(in crate::cmd) fn carry_out(
     way: &Way<'_>,
 ) -> anyhow::Result<Vec<Record>> {
     let _lock = alone(&Root::live(), way.state_dir)?;
+    let ended = carry_on(checked, plan, found, way)?;
+    if let Some(why) = ended.why.text() {
+        note(why);
+    }
+    Ok(ended.records)
+}
+
+/// The same, for who has made sure to be [`alone`].
+pub(super) fn carry_on(
+    checked: &Checked,
+    plan: &mut RunPlan,
+    found: Option<&RunPlan>,
+    way: &Way<'_>,
+) -> anyhow::Result<Ended> {
     let session = Session::start(way.purpose, way.afterwards, progress::line())?;
     let own = session.directory().to_owned();
     let (directory, state_dir) = match way.directory {
@@ -93,19 +110,24 @@ pub(in crate::cmd) fn carry_out(
         note(&format!("left by an experiment that was killed: {step}"));
     }
     // Looked at once the settings are back.
-    begin(plan, found, &store)?;
-    let ended = engine::run(checked, plan, &store, &mut stage)?;
+    let is_round = !way.start.of.is_empty();
+    if found.is_none() || !is_round {
+        begin(plan, found, &store)?;
+    }
+    let ended = engine::run(checked, plan, &store, &mut stage, &way.start);
     // Before anything is said, everything is as it was.
     drop(stage);
-    if let Some(why) = ended.why.text() {
-        note(why);
-    }
-    Ok(ended.records)
+    ended
 }
 
-/// Refuses what touches programs outside the experiment, and what cannot run at all.
-fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Result<()> {
-    needs_leave(checked, args.trials.machine_wide)?;
+/// The moment from which no further run is begun.
+pub(super) fn until(length: Option<&str>) -> anyhow::Result<Option<Instant>> {
+    let length = length.map(duration).transpose()?;
+    Ok(length.map(|length| Instant::now() + Duration::from_nanos(length.0)))
+}
+
+/// Refuses what cannot run at all.
+pub(super) fn permitted(checked: &Checked, resumed: bool) -> anyhow::Result<()> {
     let missing = obstacles::missing_programs(checked);
     if !missing.is_empty() {
         return Err(exit::coded(exit::PARTIAL, format!("skipped: {}", missing.join("; "))));
@@ -152,20 +174,21 @@ fn refused(error: LockError) -> anyhow::Error {
 }
 
 /// The plan of what is in the directory already, if this start asks for the same.
-fn resumable(
-    args: &LabRunArgs,
+pub(super) fn resumable(
+    which: &LabExperiment,
+    seed: Option<u64>,
     prepared: &Prepared,
     old: &RunPlan,
     directory: &Path,
 ) -> anyhow::Result<RunPlan> {
-    let differs = if old.text != prepared.text || old.quick != args.which.quick {
+    let differs = if old.text != prepared.text || old.quick != which.quick {
         Some("another experiment, or this one before its file was changed".to_owned())
-    } else if args.trials.seed.is_some_and(|seed| seed != old.seed) {
+    } else if seed.is_some_and(|seed| seed != old.seed) {
         Some(format!("this experiment with the seed {}", old.seed))
     } else {
         let checked = planned(old)?;
         let planned: BTreeSet<&str> = checked.variants().iter().map(|v| v.name.as_str()).collect();
-        let asked: BTreeSet<&str> = args.which.variant.iter().map(String::as_str).collect();
+        let asked: BTreeSet<&str> = which.variant.iter().map(String::as_str).collect();
         let names: Vec<&str> = planned.iter().copied().collect();
         (!asked.is_empty() && asked != planned)
             .then(|| format!("this experiment with the variants {}", names.join(", ")))
@@ -177,17 +200,18 @@ fn resumable(
         );
     }
     let mut plan = old.clone();
-    plan.repetitions = args.which.repetitions.or(old.repetitions);
+    plan.repetitions = which.repetitions.or(old.repetitions);
     Ok(plan)
 }
 
-fn new(args: &LabRunArgs, prepared: Prepared) -> RunPlan {
+/// The plan of an experiment that begins.
+pub(super) fn new(which: &LabExperiment, seed: Option<u64>, prepared: Prepared) -> RunPlan {
     let empty = plan();
     RunPlan {
         text: prepared.text,
-        quick: args.which.quick,
-        seed: args.trials.seed.unwrap_or(empty.seed),
-        repetitions: args.which.repetitions,
+        quick: which.quick,
+        seed: seed.unwrap_or(empty.seed),
+        repetitions: which.repetitions,
         without: prepared.without,
         ..empty
     }

@@ -1,6 +1,6 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
-use super::prepare::{Prepared, prepare, text_of};
+use super::prepare::{Prepared, prepare};
 use crate::cli::{Global, LabSetupArgs};
 use crate::output::{Output, refused};
 use crate::render::text::wrap;
@@ -8,7 +8,6 @@ use crate::say::note;
 use crate::{config, exit};
 use anyhow::Context;
 use hugewise_base::count::counted;
-use hugewise_experiment::check::Checked;
 use hugewise_experiment::kinds::Params;
 use hugewise_experiment::settings;
 use hugewise_lab::engine::duration;
@@ -26,23 +25,28 @@ use std::path::{Path, PathBuf};
 const OVERHEAD_S: f64 = 6.0;
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<Output> {
-    // First: what cannot be run as it is has to be copied, to be made smaller.
-    if let Some(path) = &args.write {
-        // Never over somebody's work.
-        save::create(path, text_of(&args.which.experiment)?.as_bytes()).map_err(refused)?;
-        note(&format!("wrote {}", path.display()));
-    }
-    let prepared = prepare(&args.which)?;
+pub(super) fn run(global: &Global, args: &LabSetupArgs, text: String) -> anyhow::Result<Output> {
+    let prepared = prepare(&args.which, text)?;
     let partial = !prepared.missing.is_empty() || !prepared.without.is_empty();
     let code = if partial { exit::PARTIAL } else { exit::OK };
-    tell(global, &prepared, &directory(&prepared.checked, args.which.quick), code)
+    let name = &prepared.checked.experiment.name;
+    tell(global, &prepared, &directory(name, args.which.quick), code)
+}
+
+/// Writes the file, where that is wanted: before anything else, as what cannot be run as it is has
+/// to be copied, to be made smaller. Never over somebody's work.
+pub(super) fn write(args: &LabSetupArgs, text: &str) -> anyhow::Result<()> {
+    if let Some(path) = &args.write {
+        save::create(path, text.as_bytes()).map_err(refused)?;
+        note(&format!("wrote {}", path.display()));
+    }
+    Ok(())
 }
 
 /// Where the results of an experiment are unless the command line says otherwise.
-pub(super) fn directory(checked: &Checked, quick: bool) -> PathBuf {
+pub(super) fn directory(name: &str, quick: bool) -> PathBuf {
     let quick = if quick { "-quick" } else { "" };
-    Path::new("hugewise-lab").join(format!("{}{quick}", checked.experiment.name))
+    Path::new("hugewise-lab").join(format!("{name}{quick}"))
 }
 
 /// Says what would be done; the directory is where the results would be.
@@ -74,13 +78,15 @@ pub(super) fn tell(
 
 /// How long all runs would take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Time {
-    seconds: f64,
+pub(super) struct Time {
+    /// Of all.
+    pub(super) seconds: f64,
     /// From runs that were made, and not guessed.
     measured: bool,
 }
 
-fn time(prepared: &Prepared, directory: &Path) -> Time {
+/// How long the runs of an experiment take, whose results are there.
+pub(super) fn time(prepared: &Prepared, directory: &Path) -> Time {
     let runs = runs(prepared) as f64;
     if let Some(mean) = mean_s(prepared, directory) {
         return Time { seconds: runs * mean, measured: true };

@@ -13,6 +13,7 @@ pub(crate) mod limit;
 pub(crate) mod map;
 pub(crate) mod metrics;
 pub(crate) mod placement;
+pub(crate) mod regret;
 pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;
