@@ -12,6 +12,7 @@ use crate::root::Root;
 use hugewise_base::rng::Rng;
 use hugewise_base::units::{Addr, Geometry};
 use hugewise_manager::reason::SkipReason;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::RangeInclusive;
@@ -108,28 +109,32 @@ impl Contents {
 
 /// Base pages of the smallest folio that faults hand out beyond a base page: 16 KiB.
 const SMALLEST: u32 = 4;
-/// Base pages of the largest: 64 KiB. What is naturally aligned to it contains whole folios.
-const LARGEST: u32 = 16;
+/// Base pages of the one that they begin with: 64 KiB.
+const USUAL: u32 = 16;
 /// Least share of such a stretch that is not used for which folios are split: one of four pages. Of
 /// denser ones more would be lost than comes back.
 const WORTH: u32 = 4;
 
 /// Of these base pages, all that are there, those on which a call splits every folio that may be
-/// held for nothing: in each aligned stretch of [`LARGEST`] pages of which enough hold zeros or are
-/// missing, one of each of the smallest folios. On a base page the call does nothing.
-pub fn pieces(own: &[u32], zeros: &[bool]) -> Vec<u32> {
+/// held for nothing: in each aligned stretch of [`USUAL`] pages, or of `largest` where folios of so
+/// many are in pieces, of which enough hold zeros or are missing, one of each of the smallest
+/// folios. On a base page the call does nothing.
+pub fn pieces(own: &[u32], zeros: &[bool], largest: u32) -> Vec<u32> {
     let marked: Vec<_> = own.iter().copied().zip(zeros.iter().copied()).collect();
-    let mut pieces = Vec::new();
-    for stretch in marked.chunk_by(|(page, _), (next, _)| page / LARGEST == next / LARGEST) {
-        let used = stretch.iter().filter(|(_, zero)| !zero).count();
-        let used = u32::try_from(used).unwrap_or(LARGEST);
-        if (LARGEST - used) * WORTH < LARGEST {
-            continue;
+    let mut pieces = BTreeSet::new();
+    for pages in [USUAL, largest.max(USUAL)] {
+        for stretch in marked.chunk_by(|(page, _), (next, _)| page / pages == next / pages) {
+            let used = stretch.iter().filter(|(_, zero)| !zero).count();
+            let used = u32::try_from(used).unwrap_or(pages);
+            if (pages - used) * WORTH < pages {
+                continue;
+            }
+            let folios =
+                stretch.chunk_by(|(page, _), (next, _)| page / SMALLEST == next / SMALLEST);
+            pieces.extend(folios.filter_map(<[_]>::first).map(|(page, _)| *page));
         }
-        let folios = stretch.chunk_by(|(page, _), (next, _)| page / SMALLEST == next / SMALLEST);
-        pieces.extend(folios.filter_map(<[_]>::first).map(|(page, _)| *page));
     }
-    pieces
+    pieces.into_iter().collect()
 }
 
 /// The file ends where the address space does: a living one answers EIO for what is not mapped.
@@ -163,14 +168,18 @@ mod tests {
         // One page of each 64 KiB was written.
         let own: Vec<u32> = (0..32).collect();
         let zeros: Vec<_> = own.iter().map(|page| page % 16 != 0).collect();
-        assert_eq!(pieces(&own, &zeros), [0, 4, 8, 12, 16, 20, 24, 28]);
+        assert_eq!(pieces(&own, &zeros, 0), [0, 4, 8, 12, 16, 20, 24, 28]);
+        // Half of a larger folio was dropped: it counts only where there are some.
+        let half: Vec<u32> = (16..32).collect();
+        assert_eq!(pieces(&half, &[false; 16], 16), [0; 0]);
+        assert_eq!(pieces(&half, &[false; 16], 32), [16, 20, 24, 28]);
         // Dense ones stay.
         let zeros: Vec<_> = own.iter().map(|page| page % 16 > 12).collect();
-        assert_eq!(pieces(&own, &zeros), [0; 0]);
+        assert_eq!(pieces(&own, &zeros, 0), [0; 0]);
         // Of these all but a page of each folio were dropped, and of one a few.
         let own: Vec<u32> = [5, 40].into_iter().chain(64..78).collect();
-        assert_eq!(pieces(&own, &vec![false; own.len()]), [5, 40]);
-        assert_eq!(pieces(&[], &[]), [0; 0]);
+        assert_eq!(pieces(&own, &vec![false; own.len()], 0), [5, 40]);
+        assert_eq!(pieces(&[], &[], 0), [0; 0]);
     }
 
     fn own() -> Contents {

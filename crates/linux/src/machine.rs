@@ -145,6 +145,8 @@ pub struct Folios {
     pub splits: u64,
     /// Memory of those of which pieces were dropped.
     pub in_pieces: Bytes,
+    /// The largest size among these.
+    pub largest: Bytes,
 }
 
 /// What the kernel counts of folios of multi-size THP; 0 where it does not.
@@ -156,7 +158,9 @@ pub fn folios(root: &Root) -> Folios {
             root.read_line(file).ok().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0)
         };
         all.splits += count("split");
-        all.in_pieces += Bytes(count("nr_anon_partially_mapped").saturating_mul(size.0));
+        let pieces = count("nr_anon_partially_mapped");
+        all.in_pieces += Bytes(pieces.saturating_mul(size.0));
+        all.largest = if pieces > 0 { all.largest.max(size) } else { all.largest };
     }
     all
 }

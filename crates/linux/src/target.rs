@@ -13,7 +13,7 @@ use crate::process;
 use crate::reason::{reason_of_errno, reason_of_io};
 use crate::root::Root;
 use hugewise_base::parse::pid_stat::PidStat;
-use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use hugewise_manager::decision::Call;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::snapshot::{
@@ -346,6 +346,7 @@ impl Target {
 
     /// Base pages of a region that is not huge, by number, in pieces of folios that hold pages
     /// which nobody wrote, or whose other pieces were dropped: a call on each splits these folios.
+    /// `largest`: of folios in pieces.
     ///
     /// # Errors
     /// The named reason.
@@ -355,10 +356,12 @@ impl Target {
         pages: &PageReader,
         at: Addr,
         geometry: Geometry,
+        largest: Bytes,
     ) -> Result<Vec<u32>, SkipReason> {
         let own = pages.own_pages(&self.pagemap, at.0).map_err(reason_of_errno)?;
         let zeros = self.contents(root)?.zeros_among(at, &own, geometry)?;
-        Ok(content::pieces(&own, &zeros))
+        let largest = u32::try_from(largest.0 / geometry.base.0).unwrap_or(0);
+        Ok(content::pieces(&own, &zeros, largest))
     }
 
     fn contents(&mut self, root: &Root) -> Result<&mut Contents, SkipReason> {

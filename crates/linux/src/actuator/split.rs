@@ -124,13 +124,14 @@ impl Actuator {
                 return Err(SkipReason::AlreadyHuge);
             }
             let region = decision.region;
-            let pieces = target.unwritten_pieces(root, pages, region, self.geometry)?;
+            let folios = machine::folios(root);
+            let largest = folios.largest;
+            let pieces = target.unwritten_pieces(root, pages, region, self.geometry, largest)?;
             if pieces.is_empty() {
                 return Err(SkipReason::NothingHeld);
             }
             let address = |page: u32| region.0 + self.geometry.bytes(page.into()).0;
             let named = vec![pieces.into_iter().map(address).collect()];
-            let folios = machine::folios(root);
             return Ok(Before { counts, splits: None, folios, detail, named });
         }
         if !partial && !counts.huge {

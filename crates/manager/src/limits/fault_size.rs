@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 /// Sizes that may be handed out; larger ones make faults slower, not faster
 /// (`docs/measurements.md#multi-size-faults`).
 pub const SIZES: [Bytes; 4] = [Bytes(16 << 10), Bytes(32 << 10), Bytes(64 << 10), Bytes(128 << 10)];
-/// The size to begin with, and the largest: of those whose slowest faults are no slower than those
-/// of base pages the one that is fastest.
-const LARGEST: Bytes = Bytes(64 << 10);
+/// The size to begin with: three times as fast as base pages, and its slowest faults are faster
+/// than theirs. The next one is tried when this has wasted little for a while.
+const FIRST: Bytes = Bytes(64 << 10);
 /// Faults that find no block of the size, in percent, from which on a smaller one is handed out ...
 const FALLBACK_PERCENT: u64 = 20;
 /// ... of so many faults at least.
@@ -128,12 +128,12 @@ impl Control {
         if offered.iter().any(|size| size.mode != Never) {
             return Err(SizeReason::Operator);
         }
-        let sizes: Vec<_> =
-            offered.iter().map(|offer| offer.size).filter(|size| *size <= LARGEST).collect();
-        if sizes.is_empty() {
+        let sizes: Vec<_> = offered.iter().map(|offer| offer.size).collect();
+        let first = sizes.iter().filter(|size| **size <= FIRST).count();
+        if first == 0 {
             return Err(SizeReason::NoSizes);
         }
-        let ladder = Ladder::new(sizes.len(), now);
+        let ladder = Ladder::new(first, sizes.len(), now);
         let reason = SizeReason::Begin;
         let (counted, lowered_at, over_since) = (None, Bytes(0), None);
         Ok(Self { sizes, ladder, reason, counted, lowered_at, over_since })
@@ -267,7 +267,7 @@ mod tests {
         (37..5_000).for_each(|second| size.step(&half, Ns::s(second)));
         assert_eq!(kib(&size).0, 4, "not while it could not be kept");
         (5_000..20_000).for_each(|second| size.step(&facts(&sizes), Ns::s(second)));
-        assert_eq!(kib(&size), (64, SizeReason::Recovered));
+        assert_eq!(kib(&size), (128, SizeReason::Recovered));
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl HugeFaultControl {
     /// Takes what is known at `now`.
     pub fn step(&mut self, facts: &HugeFacts, now: Ns) {
         let (ladder, reason) =
-            self.0.get_or_insert_with(|| (Ladder::new(1, now), HugeFaults::Plentiful));
+            self.0.get_or_insert_with(|| (Ladder::new(1, 1, now), HugeFaults::Plentiful));
         let (verdict, why) = judge(facts);
         if ladder.step(verdict, now) {
             *reason = why;

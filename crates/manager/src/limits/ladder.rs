@@ -34,9 +34,9 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// It begins at its top.
-    pub const fn new(top: usize, now: Ns) -> Self {
-        Self { level: top, top, changed: now, calm_since: now, patience: PATIENCE.0, steps: 0 }
+    /// It begins at `level`.
+    pub const fn new(level: usize, top: usize, now: Ns) -> Self {
+        Self { level, top, changed: now, calm_since: now, patience: PATIENCE.0, steps: 0 }
     }
 
     /// The level in force.
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn it_falls_at_once_and_rises_with_patience() {
-        let mut ladder = Ladder::new(3, Ns(0));
+        let mut ladder = Ladder::new(3, 3, Ns(0));
         assert!(ladder.step(Verdict::Down, Ns::s(1)), "nothing has to settle at the start");
         assert!(!ladder.step(Verdict::Down, Ns::s(5)));
         assert!(ladder.step(Verdict::Down, Ns::s(11)));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn one_hold_begins_the_wait_anew() {
-        let mut ladder = Ladder::new(1, Ns(0));
+        let mut ladder = Ladder::new(1, 1, Ns(0));
         ladder.step(Verdict::Drop, Ns::s(1));
         assert!((2..100).all(|s| !ladder.step(Verdict::Up, Ns::s(s))));
         ladder.step(Verdict::Hold, Ns::s(100));
@@ -118,7 +118,7 @@ mod tests {
         /// day has few changes.
         #[test]
         fn it_does_not_flap(verdicts in prop::collection::vec(0..40_u8, 3_600)) {
-            let mut ladder = Ladder::new(3, Ns(0));
+            let mut ladder = Ladder::new(3, 3, Ns(0));
             let (mut level, mut last_rise) = (3, None);
             for (second, verdict) in verdicts.iter().enumerate() {
                 let now = Ns::s(second as u64);
