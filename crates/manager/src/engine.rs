@@ -272,7 +272,12 @@ impl Manager {
         let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
         let left = self.state.limits.budgets.for_inspections(planned as f64, seen.at);
         let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
-        let inspections = inspect::asks(&self.config, &view, &mut self.inspected, left, seen.at);
+        let most = match self.plan.waiting() {
+            0 => inspect::MOST,
+            _ => inspect::MOST_WHILE_BUSY,
+        };
+        let done = &mut self.inspected;
+        let inspections = inspect::asks(&self.config, &view, done, (left, most), seen.at);
         self.sees_more = false;
         // After the list, so that nobody's cgroup is unknown when it is first acted on.
         let cgroups = self.state.cgroups_wanted(seen.at);
@@ -299,7 +304,7 @@ impl Manager {
             self.state.accessed(&self.config, report, seen.at);
         }
         let first = self.state.unknown() < unknown;
-        self.sees_more = first || seen.inspections.len() >= inspect::MOST;
+        self.sees_more = first || seen.inspections.len() >= most;
     }
 
     /// Brings the plan's reasons up to date, for who looks at them: since the last plan regions

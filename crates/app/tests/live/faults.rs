@@ -6,16 +6,19 @@ use crate::kit::{Scratch, promotes, skip, trial, trial_of_any_kernel, wait_for};
 use crate::machine::{Kernel, Settings, THP, Turn, thp};
 use crate::manager::{Manage, journal};
 use crate::promote::FAST;
+use crate::settings::revert;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs;
+use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("faults_hand_out_what_is_measured_and_it_comes_back", what_nobody_writes_comes_back),
         trial_of_any_kernel("faults_of_sizes_that_somebody_chose_stay", chosen_sizes_stay),
         trial_of_any_kernel("faults_are_put_back_after_a_kill", sizes_come_back_after_a_kill),
+        trial_of_any_kernel("faults_are_put_back_whenever_it_is_killed", killed_at_any_moment),
         trial("faults_hand_out_huge_pages_in_mode_auto", huge_pages_in_mode_auto),
     ]
 }
@@ -125,6 +128,26 @@ fn sizes_come_back_after_a_kill(_: &Turn) -> anyhow::Result<()> {
     manager.stop()?.expect(0)?;
     let left = before.differences();
     ensure!(left.is_empty(), "not put back: {left:?}");
+    Ok(())
+}
+
+/// Killed before, between and after its changes: what it wrote goes back, to the byte.
+fn killed_at_any_moment(_: &Turn) -> anyhow::Result<()> {
+    free_sizes()?;
+    let (scratch, before) = (Scratch::new()?, Settings::read()?);
+    let hold = Hold::start("--mib 8")?;
+    let arguments = format!("--mode auto --pid {} --for 1h {FAST}", hold.pid());
+    let mut changed = 0;
+    for moment in 0..12 {
+        let manager = Manage::new(&scratch, &arguments).spawn()?;
+        std::thread::sleep(Duration::from_millis(25 * moment));
+        manager.kill()?;
+        changed += usize::from(!before.differences().is_empty());
+        revert(&scratch)?.expect(0)?;
+        let left = before.differences();
+        ensure!(left.is_empty(), "killed after {} ms: {left:?}", 25 * moment);
+    }
+    ensure!(changed > 0, "it was killed before it changed anything, each time");
     Ok(())
 }
 

@@ -69,7 +69,7 @@ fn are_as(before: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn revert(scratch: &Scratch) -> anyhow::Result<Said> {
+pub(crate) fn revert(scratch: &Scratch) -> anyhow::Result<Said> {
     let state = scratch.join("state");
     hugewise(["revert", "--json", "--state-dir", state.to_str().context("a plain path")?])
 }

@@ -86,9 +86,6 @@ impl Actuator {
             }
             match self.given_back(root, pages, target, decision, &before) {
                 Ok(Some(freed)) => return Outcome::Demoted { freed, call, cpu: spent() },
-                Ok(None) if decision.motive == Motive::Unwritten => {
-                    return skipped(SkipReason::NothingHeld);
-                }
                 Ok(None) if before.splits.is_some() => {}
                 Ok(None) => break,
                 Err(reason) => return failed(FailureClass::Transient, reason, None, call),

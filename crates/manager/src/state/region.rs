@@ -198,7 +198,9 @@ impl Region {
                 }
                 self.became_huge();
                 (self.huge, self.before, self.held, self.dropped) = (false, None, Some(0), 0);
-                self.inspected = Some(Inspected { at: now, populated: self.populated });
+                // Folios that somebody held just then stay whole: they are looked for once more.
+                let seen = Inspected { at: now, populated: self.populated };
+                self.inspected = (decision.motive != Motive::Unwritten).then_some(seen);
                 // Counted just now, after the call.
                 self.steady = 1;
                 self.waits.split(decision.motive, now);
@@ -220,8 +222,6 @@ impl Region {
             // The next scan sees what it is now.
             (Action::Demote, Outcome::Skipped { reason: SkipReason::NothingHeld, .. }) => {
                 (self.held, self.partially_mapped_since, self.dropped) = (Some(0), None, 0);
-                // Zeros that the program wrote itself: no split brings them back.
-                self.zeros = self.zeros.map(|zeros| if self.huge { zeros } else { 0 });
             }
             (Action::Demote, _) => {
                 self.waits.not_split(outcome, now);
@@ -229,6 +229,11 @@ impl Region {
                 let failed = matches!(outcome, Outcome::Failed { .. });
                 if failed && self.waits.failed_splits >= DEDUCED_TRIES && self.held.is_none() {
                     self.partially_mapped_since = None;
+                }
+                if failed && self.waits.failed_splits >= DEDUCED_TRIES && !self.huge {
+                    // Zeros that the program wrote itself, and pages that were never there: no
+                    // split brings them back.
+                    (self.zeros, self.dropped) = (self.zeros.map(|_| 0), 0);
                 }
             }
         }
