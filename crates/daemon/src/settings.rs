@@ -245,4 +245,29 @@ mod tests {
         assert!(ended.is_err());
         assert_eq!(now(), "always");
     }
+
+    #[test]
+    fn what_somebody_else_changed_stays() {
+        let scratch = Scratch::new();
+        let (root, state) = (Root::at(&scratch), scratch.join("state"));
+        let file = format!("{}/hugepages-64kB/enabled", ownership::THP_DIR);
+        let path = root.path(&file);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+        fs::create_dir_all(&state).expect("made");
+        fs::write(&path, "never").expect("written");
+        let mut journal = Journal::absent();
+        let mut owned = OwnedSettings::open(&root, &state, &mut journal).expect("opens");
+        let (value, why) = ("always".to_owned(), "a test");
+        let want = ownership::WantedSetting { file: file.clone(), value, why };
+        owned.take(std::slice::from_ref(&want), &mut journal).expect("written");
+        let mut settings = Settings::new(Some(owned), false, None);
+        settings.now = vec![want];
+        settings.find_foreign();
+        assert!(settings.foreign.is_empty() && settings.now.len() == 1);
+        fs::write(&path, "madvise").expect("written");
+        settings.find_foreign();
+        assert!(settings.foreign.contains(&file) && settings.now.is_empty());
+        drop(settings);
+        assert_eq!(fs::read_to_string(&path).expect("there"), "madvise", "at the end, too");
+    }
 }

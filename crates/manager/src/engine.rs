@@ -272,12 +272,16 @@ impl Manager {
         let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
         let left = self.state.limits.budgets.for_inspections(planned as f64, seen.at);
         let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
-        let most = match self.plan.waiting() {
-            0 => inspect::MOST,
-            _ => inspect::MOST_WHILE_BUSY,
+        let longest = match self.plan.waiting() {
+            0 => inspect::LONGEST,
+            _ => inspect::LONGEST_WHILE_BUSY,
         };
+        let budget = left.min(longest.0 as f64);
         let done = &mut self.inspected;
-        let inspections = inspect::asks(&self.config, &view, done, (left, most), seen.at);
+        let inspections = inspect::asks(&self.config, &view, done, budget, seen.at);
+        // Another one would not have fitted in, and there is CPU time for more.
+        let spent = inspect::expected_cost(&inspections);
+        let more = left > budget && spent + inspect::SAMPLE > longest;
         self.sees_more = false;
         // After the list, so that nobody's cgroup is unknown when it is first acted on.
         let cgroups = self.state.cgroups_wanted(seen.at);
@@ -304,7 +308,7 @@ impl Manager {
             self.state.accessed(&self.config, report, seen.at);
         }
         let first = self.state.unknown() < unknown;
-        self.sees_more = first || seen.inspections.len() >= most;
+        self.sees_more = first || more;
     }
 
     /// Brings the plan's reasons up to date, for who looks at them: since the last plan regions

@@ -159,10 +159,8 @@ fn beside(names: &[&str]) -> anyhow::Result<()> {
     }
     let scratch = Scratch::new()?;
     let program = scratch.program("program")?;
-    if init::is_soak() {
-        // A host that takes free memory back makes whoever comes first to it wait.
-        drop(Hold::start_as(&program, None, &format!("--mib {NEEDED_MIB}"))?);
-    }
+    // A host that takes free memory back makes whoever comes first to it wait.
+    drop(Hold::start_as(&program, None, &format!("--mib {NEEDED_MIB}"))?);
     let before = Settings::read()?;
     let manager = start(&scratch)?;
     let mut uids = VICTIMS;

@@ -18,12 +18,14 @@ pub const INSPECT: Ns = Ns::us(30);
 pub const SAMPLE: Ns = Ns::us(110);
 /// A small region whose populated count changed is inspected again after this time.
 pub const AGAIN: Ns = Ns::s(10);
-/// At most so many inspections at once: a tenth of a second even where each takes ten times as
-/// long.
-pub const MOST: usize = 256;
-/// At most so many while promotions wait: what others hold up by looking keeps nobody from their
-/// turn for longer than a few calls take.
-pub const MOST_WHILE_BUSY: usize = 24;
+/// At most so many inspections at once ...
+const MOST: usize = 256;
+/// ... that are expected to take so long: a tenth of a second even where each takes ten times as
+/// long ...
+pub const LONGEST: Ns = Ns(MOST as u64 * INSPECT.0);
+/// ... and while promotions wait so long: whoever makes them slow keeps nobody from their turn for
+/// longer than a few calls take.
+pub const LONGEST_WHILE_BUSY: Ns = Ns::us(2_700);
 
 /// A user's cgroups in which memory is short have three of four parts of what is inspected for that
 /// user (`docs/measurements.md#defaults-by-choice`).
@@ -115,12 +117,12 @@ impl Rule {
     }
 }
 
-/// Inspections at `now` that fit a budget, CPU time in ns, and `at_most` so many.
+/// Inspections at `now` that fit `budget`, CPU time in ns.
 pub fn asks(
     config: &Config,
     view: &View<'_>,
     done: &mut Done,
-    (mut budget, at_most): (f64, usize),
+    mut budget: f64,
     now: Ns,
 ) -> Vec<InspectAsk> {
     let rule = Rule::of(config, view);
@@ -174,7 +176,7 @@ pub fn asks(
         budget -= cost(ask) as f64;
         budget >= 0.0
     };
-    let most = wanted.iter().copied().take(at_most).take_while(fits).count();
+    let most = wanted.iter().copied().take_while(fits).count();
     wanted.truncate(most);
     wanted
 }
@@ -198,6 +200,11 @@ fn in_turns(groups: impl IntoIterator<Item = (f64, u64, Vec<InspectAsk>)>) -> Ve
         }
     }
     all
+}
+
+/// CPU time that these are expected to take.
+pub fn expected_cost(asks: &[InspectAsk]) -> Ns {
+    Ns(asks.iter().map(cost).sum())
 }
 
 const fn cost(ask: &InspectAsk) -> u64 {
@@ -288,7 +295,7 @@ mod tests {
             while all < 200 {
                 let (view, mut done) = (View::new(&config, &state, false, Ns(0)), Done::default());
                 let budget = (per_tick as u64 * SAMPLE.0) as f64;
-                let asked = asks(&config, &view, &mut done, (budget, MOST), Ns(0));
+                let asked = asks(&config, &view, &mut done, budget, Ns(0));
                 assert_eq!(asked.len(), per_tick);
                 all += asked.len();
                 of_full += asked.iter().filter(|ask| ask.target.pid == 1).count();
