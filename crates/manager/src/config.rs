@@ -16,7 +16,7 @@ pub use super::bounds::ConfigError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Faults hand out base pages, hugewise promotes in the background.
+    /// Faults hand out small pages, hugewise promotes in the background.
     #[default]
     Ingens,
     /// The machine keeps THP as it is (`always`) for cheap faults; hugewise takes back what that

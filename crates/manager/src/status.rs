@@ -162,7 +162,7 @@ pub struct ManagerStatus {
     /// Workers that were given up and do not end: they wait for a lock that somebody holds.
     #[serde(default)]
     pub abandoned_workers: u64,
-    /// `ingens`, `guard` or `observe`.
+    /// `ingens`, `guard`, `auto` or `observe`.
     pub mode: String,
     /// The only processes that it serves; `None`: all that are large enough.
     #[serde(default)]
@@ -451,10 +451,10 @@ fn faults(state: &State, plan: &Plan) -> FaultStatus {
     FaultStatus {
         size: wanted,
         size_reason,
-        size_changes: size.history().map_or(0, |(_, changes)| changes),
+        size_changes: size.changes(),
         huge: huge.wanted().map(|(is_wanted, _)| is_wanted),
         huge_reason: huge.wanted().map(|(_, reason)| reason),
-        huge_changes: huge.history().map_or(0, |(_, changes)| changes),
+        huge_changes: huge.changes(),
         unwritten: plan.unwritten.map(|estimate| bytes(estimate.pages)),
         unwritten_error: plan.unwritten.map(|estimate| bytes(estimate.error())),
         sizes: state.machine.sample.as_ref().map_or(Vec::new(), |m| m.sizes.clone()),

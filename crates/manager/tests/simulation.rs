@@ -395,7 +395,7 @@ fn what_faults_hand_out_wastes_no_more_than_the_budget() {
         }
         let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
         assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
-        let (_, steps) = manager.state().fault_size().history().expect("sizes are offered");
+        let steps = manager.state().fault_size().changes();
         assert!(steps <= 12, "seed {seed}: {steps} changes in three minutes");
         changes += steps;
         kept += u64::from(!wasteful && sparse_percent == 0);

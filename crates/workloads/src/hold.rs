@@ -288,6 +288,9 @@ mod tests {
     fn nonsense_is_refused() -> anyhow::Result<()> {
         assert!(held(&["--mib", "3"]).is_err());
         assert!(held(&["--mib", "4", "--fill", "sparse:513"]).is_err());
+        assert!(held(&["--mib", "4", "--fill", "every:0"]).is_err());
+        let every = held(&["--mib", "4", "--fill", "every:16"])?;
+        assert_eq!((every.written_pages(), every.wrong_at()), (64, None));
         let held = held(&["--mib", "4", "--thp-disable"])?;
         for (offset_mib, len_kib) in [(3, 1025), (0, 3)] {
             assert!(held.range(Span { offset_mib, len_kib }).is_err());

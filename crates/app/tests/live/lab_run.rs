@@ -135,7 +135,7 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
     Ok(directory)
 }
 
-fn unchanged(settings: &Settings) -> anyhow::Result<()> {
+pub(crate) fn unchanged(settings: &Settings) -> anyhow::Result<()> {
     let differences = settings.differences();
     ensure!(differences.is_empty(), "not as before: {differences:?}");
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::init;
 use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, unless_busy, wait_for};
+use crate::lab_run::unchanged;
 use crate::machine::{Settings, Turn};
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
@@ -99,8 +100,7 @@ fn killed_and_resumed(_: &Turn) -> anyhow::Result<()> {
     let first = runs(&scratch);
     let said = unless_busy(hugewise(arguments(&scratch)?)?)?.expect(0)?;
     ensure!(said.err.contains("continuing the suite"), "{said:#?}");
-    let differences = settings.differences();
-    ensure!(differences.is_empty(), "not as before: {differences:?}");
+    unchanged(&settings)?;
     let all = runs(&scratch);
     ensure!(all.len() == 4 && first.iter().all(|run| all.contains(run)), "{first:?} {all:?}");
     let read = |name: &str| -> anyhow::Result<Value> {

@@ -40,7 +40,7 @@ impl Manager {
     fn barred(&self, machine: &MachineSample) -> Option<SizeReason> {
         let settings = &self.config.settings;
         let owns = settings.own && settings.fault_sizes != FaultSizes::Off;
-        if !owns || self.mode == Mode::Guard {
+        if !owns || matches!(self.mode, Mode::Guard | Mode::Observe) {
             return Some(SizeReason::Off);
         }
         if machine.thp == Some(ThpMode::Never) {

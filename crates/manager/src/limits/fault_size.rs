@@ -96,9 +96,9 @@ impl FaultSize {
         }
     }
 
-    /// Since when that is so, and how often it changed.
-    pub fn history(&self) -> Option<(Ns, u64)> {
-        self.control.as_ref().map(|control| (control.ladder.since(), control.ladder.steps()))
+    /// How often it changed.
+    pub fn changes(&self) -> u64 {
+        self.control.as_ref().map_or(0, |control| control.ladder.steps())
     }
 
     /// Takes what is known at `now`.

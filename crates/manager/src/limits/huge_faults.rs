@@ -37,7 +37,7 @@ pub struct HugeFacts {
     pub bound: Bytes,
 }
 
-/// Whether faults hand out huge pages, and since when.
+/// Whether faults hand out huge pages.
 #[derive(Debug, Clone, Default)]
 pub struct HugeFaultControl(Option<(Ladder, HugeFaults)>);
 
@@ -47,9 +47,9 @@ impl HugeFaultControl {
         self.0.as_ref().map(|(ladder, reason)| (ladder.level() > 0, *reason))
     }
 
-    /// Since when that is so, and how often it changed.
-    pub fn history(&self) -> Option<(Ns, u64)> {
-        self.0.as_ref().map(|(ladder, _)| (ladder.since(), ladder.steps()))
+    /// How often that changed.
+    pub fn changes(&self) -> u64 {
+        self.0.as_ref().map_or(0, |(ladder, _)| ladder.steps())
     }
 
     /// Takes what is known at `now`.
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(control.wanted(), Some((false, HugeFaults::Fragmented)), "not well again");
         (1_000..1_200).for_each(|second| control.step(&at(0.3), Ns::s(second)));
         assert_eq!(control.wanted(), Some((true, HugeFaults::Plentiful)));
-        assert_eq!(control.history().map(|(_, steps)| steps), Some(2));
+        assert_eq!(control.changes(), 2);
     }
 
     #[test]

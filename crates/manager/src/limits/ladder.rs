@@ -44,11 +44,6 @@ impl Ladder {
         self.level
     }
 
-    /// Since when it is in force.
-    pub const fn since(&self) -> Ns {
-        self.changed
-    }
-
     /// How often it changed.
     pub const fn steps(&self) -> u64 {
         self.steps
