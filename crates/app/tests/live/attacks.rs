@@ -10,20 +10,26 @@ use crate::init;
 use crate::kit::{Scratch, promotes, skip, trial, wait_for};
 use crate::machine::Settings;
 use crate::manager::{Manage, Manager};
+use crate::programs;
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Users that nobody else uses: of the attacks, and the victims, one after the other: what was done
 /// for the one just now is held against no other.
 const HOSTILE: u32 = 65_523;
 const VICTIMS: Range<u32> = 65_500..65_510;
-/// The first of the ids that are lent to the hostile user.
+/// The first of the ids that are lent to the hostile user's namespaces, and of those that
+/// `/etc/subuid` lends.
 const LENT: u32 = 1_700_000_000;
+const LISTED: u32 = 1_700_001_000;
+/// How many of each.
+const IDS: u32 = 300;
 /// The victim's memory: in a short trial, and in a soak.
 const MIB: u64 = 64;
 const SOAK_MIB: u64 = 200;
@@ -35,7 +41,7 @@ const TIMES: usize = 3;
 const DEADLINE: Duration = Duration::from_secs(1);
 
 /// The programs of each attack, and how many of each.
-const ATTACKS: [(&str, &[(&str, usize)]); 14] = [
+const ATTACKS: [(&str, &[(&str, usize)]); 15] = [
     ("mappings", &[("--kind mappings --mib 16", 1)]),
     ("sparse", &[("--kind sparse --mib 16 --count 8", 1)]),
     (
@@ -52,6 +58,7 @@ const ATTACKS: [(&str, &[(&str, usize)]); 14] = [
     ("short-lived", &[("--kind short-lived --mib 36 --count 60", 1)]),
     ("idle class", &[("--kind idle --mib 36", 4), ("--kind hogs --mib 2 --count 4", 1)]),
     ("accounts", &[("--kind accounts --mib 10 --count 300", 1)]),
+    ("listed ids", &[("--kind lent --mib 10 --count 300 --first 1700001000", 1)]),
     ("doors", &[("--kind knock --mib 2", 1)]),
 ];
 
@@ -71,14 +78,20 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// A manager for the users of these attacks.
 fn start(scratch: &Scratch) -> anyhow::Result<Manager<'_>> {
     let mut rules = String::new();
-    for uid in (LENT..LENT + 301).chain(VICTIMS).chain([HOSTILE]) {
+    let ids = (LENT..=LENT + IDS).chain(LISTED..LISTED + IDS);
+    for uid in ids.chain(VICTIMS).chain([HOSTILE]) {
         rules += &format!("[[rule]]\nuser = \"#{uid}\"\naction = \"manage\"\n");
     }
     let select = "[select]\ndefault = \"exclude\"\nmin_anon_bytes = \"8 MiB\"\n\n";
     let path = scratch.join("hugewise.toml");
     std::fs::write(&path, format!("{select}{rules}"))?;
     let pace = if init::is_soak() { "" } else { FAST };
-    Manage::new(scratch, &format!("--for 1h {pace} --config {}", path.display())).start()
+    let lent = scratch.join("subuid");
+    std::fs::write(&lent, format!("{HOSTILE}:{LISTED}:{IDS}\n"))?;
+    let lent = lent.display().to_string();
+    let through = [&programs::words("lending")[..], &[&lent]].concat();
+    let args = format!("--for 1h {pace} --config {}", path.display());
+    Manage::new(scratch, &args).through(&through).start()
 }
 
 /// How long it takes until all of a new victim's memory is huge, and what it waited for meanwhile,
@@ -129,7 +142,8 @@ fn attack(scratch: &Scratch, name: &str) -> anyhow::Result<Vec<Hold>> {
     for (args, count) in *programs {
         for _ in 0..*count {
             let args = format!("{args} {}", doors.join(" "));
-            let mut program = Hold::start_program("neighbour", Some(HOSTILE), &args)?;
+            let user = (name != "listed ids").then_some(HOSTILE);
+            let mut program = Hold::start_program("neighbour", user, &args)?;
             if name == "accounts" {
                 lend(&mut program)?;
             }
@@ -142,7 +156,7 @@ fn attack(scratch: &Scratch, name: &str) -> anyhow::Result<Vec<Hold>> {
 /// Lends ids to the namespace of a program, as `newuidmap` does.
 fn lend(program: &mut Hold) -> anyhow::Result<()> {
     for map in ["uid_map", "gid_map"] {
-        let ids = format!("0 {HOSTILE} 1\n1 {LENT} 300\n");
+        let ids = format!("0 {HOSTILE} 1\n1 {LENT} {IDS}\n");
         std::fs::write(format!("/proc/{}/{map}", program.pid()), ids).context("lending ids")?;
     }
     program.ask_for::<usize>("go").map(drop)
@@ -152,6 +166,9 @@ fn beside(names: &[&str]) -> anyhow::Result<()> {
     promotes()?;
     if names.len() == 1 && !init::is_soak() {
         return Err(skip("one attack after the other takes minutes: 'make soak' runs it"));
+    }
+    if !Path::new("/etc/subuid").exists() {
+        return Err(skip("there is no /etc/subuid, in whose place the list of lent ids could be"));
     }
     let available_mib = meminfo_kib("MemAvailable")? >> 10;
     if available_mib < NEEDED_MIB {

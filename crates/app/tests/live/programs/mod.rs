@@ -27,7 +27,7 @@ use std::process::{Command, ExitCode};
 /// What a program does with its arguments; an exit code.
 type Program = fn(&[OsString]) -> anyhow::Result<u8>;
 
-const PROGRAMS: [(&str, Program); 10] = [
+const PROGRAMS: [(&str, Program); 11] = [
     ("fuse-server", fuse::server),
     ("fuse-holder", fuse::holder),
     ("neighbour", neighbour::run),
@@ -36,6 +36,7 @@ const PROGRAMS: [(&str, Program); 10] = [
     ("no-terminal", session::without_terminal),
     ("terminal", session::on_terminal),
     ("namespaces", namespaces::run),
+    ("lending", namespaces::lending),
     ("container", namespaces::container),
     ("container-init", namespaces::container_init),
 ];

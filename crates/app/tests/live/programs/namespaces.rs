@@ -2,7 +2,7 @@
 
 use super::{command, exec};
 use anyhow::Context;
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 use std::ffi::OsString;
@@ -14,7 +14,15 @@ pub(super) fn run(args: &[OsString]) -> anyhow::Result<u8> {
     exec(args)
 }
 
-/// The same, and in a process namespace of its own.
+/// Becomes the program of the other arguments, for which the first one, a file, is `/etc/subuid`.
+pub(super) fn lending(args: &[OsString]) -> anyhow::Result<u8> {
+    let (lent, program) = args.split_first().context("no file")?;
+    private_mounts()?;
+    mount_bind(lent, "/etc/subuid").context("cannot replace /etc/subuid")?;
+    exec(program)
+}
+
+/// The same as `run`, and in a process namespace of its own.
 pub(super) fn container(args: &[OsString]) -> anyhow::Result<u8> {
     leave(UnshareFlags::NEWPID)?;
     let status = command("container-init").args(args).status()?;

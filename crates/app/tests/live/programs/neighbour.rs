@@ -45,6 +45,9 @@ struct Args {
     /// Children, threads, programs, or address space in GiB: as the kind needs
     #[arg(long, default_value_t = 16)]
     count: usize,
+    /// The first of the ids that programs run under: as the kind needs
+    #[arg(long, default_value_t = 1)]
+    first: u32,
     /// A directory of the manager: as the kind needs
     #[arg(long)]
     at: Vec<PathBuf>,
@@ -82,6 +85,9 @@ enum Kind {
     Idle,
     /// Programs under as many ids of one user's namespace, as soon as `go` says that it has them.
     Accounts,
+    /// Programs under as many ids that were lent to one user, in the machine's own namespace. Only
+    /// root can start it, in place of a program that a namespace left behind with its ids.
+    Lent,
     /// Connects to, opens, locks, renames, links and removes whatever lies in directories of the
     /// manager, without a pause worth the name.
     Knock,
@@ -108,10 +114,7 @@ pub(super) fn run(given: &[OsString]) -> anyhow::Result<u8> {
     say_ready()?;
     let code = serve(|asked| {
         ensure!(asked == "go", unknown(asked));
-        for number in 1..=u32::try_from(args.count)? {
-            let mut program = plain(args.mib);
-            held.programs.push(program.uid(number).gid(number).spawn()?);
-        }
+        held.start_under_ids(&args)?;
         super::kit::say(&held.programs.len())?;
         Ok(true)
     });
@@ -210,7 +213,7 @@ impl Held {
         let (len, page) = (args.mib * MIB, rustix::param::page_size());
         ensure!(len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
         let mut held = Self::default();
-        if len > 0 && args.kind != Kind::Accounts {
+        if len > 0 && !matches!(args.kind, Kind::Accounts | Kind::Lent) {
             let mut arena = Arena::new(len, HUGE).context("cannot map memory")?;
             (0..len).step_by(page).for_each(|at| arena.set(at, 1));
             match args.kind {
@@ -245,9 +248,18 @@ impl Held {
             }
             // As far as the kernel lets this user: what is refused stays plain memory.
             Kind::Locked => lock(len),
+            Kind::Lent => held.start_under_ids(args)?,
             _ => {}
         }
         Ok(held)
+    }
+
+    /// Starts a program under each of the ids.
+    fn start_under_ids(&mut self, args: &Args) -> anyhow::Result<()> {
+        for id in (args.first..).take(args.count) {
+            self.programs.push(plain(args.mib).uid(id).gid(id).spawn()?);
+        }
+        Ok(())
     }
 }
 
