@@ -34,6 +34,7 @@ pub mod signals;
 pub mod space_text;
 mod spaces;
 pub mod target;
+mod threads;
 pub mod track;
 pub mod trail;
 pub mod trust;

@@ -12,6 +12,7 @@ use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
 use crate::reason::{reason_of_errno, reason_of_io};
 use crate::root::Root;
+use crate::threads::Threads;
 use hugewise_base::parse::pid_stat::PidStat;
 use hugewise_base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use hugewise_manager::decision::Call;
@@ -39,6 +40,7 @@ pub struct Target {
     contents: Option<Contents>,
     /// When its CPU time was first seen to be what it is.
     still: Option<(Instant, u64)>,
+    threads: Threads,
     /// Where the program's code and stack lie: after an exec they lie elsewhere.
     layout: (u64, u64),
     /// A pass that goes on with the next scan.
@@ -47,6 +49,15 @@ pub struct Target {
     maps_fuse: Option<bool>,
     /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read again.
     refusals: BTreeMap<Addr, SkipReason>,
+}
+
+/// How a program rests at a moment.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    /// Since when its CPU time is known to be what it is.
+    since: Instant,
+    /// All of its threads sleep, as far as they can be read.
+    asleep: bool,
 }
 
 /// A pass under way: what is to be read next. No list of mappings is kept.
@@ -90,7 +101,8 @@ impl Target {
         let layout = layout_of(&stat)?;
         let refusals = BTreeMap::new();
         let (contents, still, pass, maps_fuse) = (None, None, None, None);
-        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, maps_fuse, refusals })
+        let threads = Threads::of(root, id.pid);
+        Ok(Self { id, pidfd, pagemap, contents, still, threads, layout, pass, maps_fuse, refusals })
     }
 
     /// Makes sure that it may be acted on, just before: it maps no file of FUSE, and pidfd and
@@ -123,26 +135,37 @@ impl Target {
         self.pidfd.has_exited().unwrap_or(true)
     }
 
-    /// Carries out a call on it. All of the program slept through it where its CPU time was the
-    /// same from [`STILL`] before the call until after it.
+    /// Waits a little for a moment in which all of the program sleeps, where there are such moments.
+    pub(crate) fn await_sleep(&mut self) {
+        self.threads.await_sleep();
+    }
+
+    /// Carries out a call on it. All of the program slept through it where all threads slept before
+    /// and after it and its CPU time stayed the same, and where that was the same from [`STILL`]
+    /// before the call until after it.
     pub(crate) fn timed<T>(&mut self, call: impl FnOnce(BorrowedFd<'_>) -> T) -> (T, Call) {
-        let before = self.still_since();
+        let before = self.rest();
         let began = Instant::now();
         let answer = call(self.pidfd.as_fd());
         let took = began.elapsed();
-        let slept = before.filter(|since| began.saturating_duration_since(*since) >= STILL);
-        let asleep = slept.is_some() && self.still_since() == slept;
+        let after = self.rest();
+        let asleep = before.zip(after).is_some_and(|(before, after)| {
+            let still = began.saturating_duration_since(before.since) >= STILL;
+            before.since == after.since && (still || before.asleep && after.asleep)
+        });
         let took = Ns(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         (answer, Call { took, asleep })
     }
 
-    /// Since when its CPU time is known to be what it is now; `None` when it ended.
-    fn still_since(&mut self) -> Option<Instant> {
+    /// How it rests at this moment; `None` when it ended. States come before CPU time: who ran and
+    /// sleeps by then was charged when going to sleep.
+    fn rest(&mut self) -> Option<Rest> {
+        let asleep = self.threads.all_sleep() == Some(true);
         let time = cpu::process_cpu_time_of_ns(self.id.pid)?;
-        let since = self.still.filter(|(_, before)| *before == time);
-        Some(since.map_or_else(Instant::now, |(since, _)| since)).inspect(|since| {
-            self.still = Some((*since, time));
-        })
+        let known = self.still.filter(|(_, before)| *before == time);
+        let since = known.map_or_else(Instant::now, |(since, _)| since);
+        self.still = Some((since, time));
+        Some(Rest { since, asleep })
     }
 
     /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
@@ -507,7 +530,7 @@ mod tests {
             let start_ticks = process::stat(&root, pid).expect("it runs").starttime;
             let mut target = Target::open(&root, ProcId { pid, start_ticks }).expect("own child");
             let mut call = || target.timed(|_| ()).1.asleep;
-            assert!(!call(), "nothing is known of it yet: {script}");
+            assert_eq!(call(), sleeps, "{script}");
             std::thread::sleep(5 * STILL);
             let slept = call();
             child.kill()?;

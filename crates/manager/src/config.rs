@@ -254,6 +254,11 @@ pub struct Controller {
     /// Own CPU while promoting, in percent of one core. A fifth of it comes on top for listing and
     /// planning. Default 5.
     pub cpu_percent: f64,
+    /// So many seconds' worth of it may be used at once, after as long without any: a program is
+    /// huge at once that starts on a quiet machine. Half of what lies beyond one second is kept for
+    /// users on whom little was spent lately. Default 10, at which 500 ms make 2 GiB of base pages
+    /// huge (`docs/measurements.md#defaults-by-choice`).
+    pub cpu_burst_s: f64,
     /// CPU time that nobody else wants, in percent of one core, for warming destinations ahead.
     /// 0: each is warmed when it is needed, out of `cpu_percent`. Default 25.
     pub warm_cpu_percent: f64,
@@ -261,7 +266,12 @@ pub struct Controller {
 
 impl Default for Controller {
     fn default() -> Self {
-        Self { lock_share_percent: 1.5, cpu_percent: 5.0, warm_cpu_percent: 25.0 }
+        Self {
+            lock_share_percent: 1.5,
+            cpu_percent: 5.0,
+            cpu_burst_s: 10.0,
+            warm_cpu_percent: 25.0,
+        }
     }
 }
 
@@ -269,8 +279,8 @@ impl Default for Controller {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quota {
-    /// Bytes promoted and bytes split per second, all targets together. Default 256 MiB: many
-    /// times the share controller's usual pace, a backstop only.
+    /// Bytes promoted and bytes split per second, all targets together. Default 1 GiB: more
+    /// than limits of CPU and lock time let through, a backstop only.
     #[serde(deserialize_with = "bytes_or_text")]
     pub bytes_per_s: Bytes,
 }
@@ -280,7 +290,7 @@ const BYTES_PER_S_MAX: Bytes = Bytes(1 << 44);
 
 impl Default for Quota {
     fn default() -> Self {
-        Self { bytes_per_s: Bytes::mib(256) }
+        Self { bytes_per_s: Bytes::mib(1024) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::hugetlb_kit::meminfo_kib;
 use crate::init;
 use crate::kit::{Scratch, promotes, skip, trial, wait_for};
 use crate::machine::Settings;
-use crate::manager::{Manage, Manager};
+use crate::manager::{Manage, Manager, journal};
 use crate::programs;
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
@@ -100,6 +100,7 @@ fn serve(scratch: &Scratch, manager: &Manager<'_>, uid: u32) -> anyhow::Result<S
     let mib = if init::is_soak() { SOAK_MIB } else { MIB };
     let program = scratch.join("program");
     let mut victim = Hold::start_as(&program, Some(uid), &format!("--mib {mib}"))?;
+    let known = journal(scratch)?.len();
     let (began, mut asked, mut waits) = (Instant::now(), Instant::now(), BTreeMap::new());
     wait_for("the victim's memory to be huge", || {
         // Each answer costs the manager a plan.
@@ -111,15 +112,27 @@ fn serve(scratch: &Scratch, manager: &Manager<'_>, uid: u32) -> anyhow::Result<S
     })?;
     let took = began.elapsed();
     victim.verify()?;
-    Ok(Served { took, waits })
+    let (mut own, mut all) = (Duration::ZERO, Duration::ZERO);
+    for action in journal(scratch)?.iter().skip(known) {
+        let cpu = Duration::from_nanos(action["cpu_ns"].as_u64().unwrap_or(0));
+        all += cpu;
+        if action["target"]["pid"] == victim.pid() {
+            own += cpu;
+        }
+    }
+    Ok(Served { took, own, all, waits })
 }
 
-/// A victim that was served.
+/// A victim that was served. All but the first is only for people.
 #[derive(Debug)]
+#[expect(dead_code, reason = "shown")]
 struct Served {
     took: Duration,
-    /// Only for people: how often it was seen to wait for what.
-    #[expect(dead_code, reason = "shown")]
+    /// CPU time of the promotions meanwhile, of its own and of all: where a host takes free memory
+    /// back, one costs five times another, and a time alone says little of who was served.
+    own: Duration,
+    all: Duration,
+    /// How often it was seen to wait for what.
     waits: BTreeMap<String, u32>,
 }
 
@@ -186,7 +199,9 @@ fn beside(names: &[&str]) -> anyhow::Result<()> {
     victim()?;
     let mut alone = [Duration::ZERO; TIMES];
     for took in &mut alone {
-        *took = victim()?.took;
+        let served = victim()?;
+        println!("alone: {served:.1?}");
+        *took = served.took;
     }
     alone.sort();
     println!("huge after {alone:.1?} alone");

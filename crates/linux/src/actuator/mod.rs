@@ -125,6 +125,8 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
+        // Before the re-check, which must be as late as it can.
+        target.await_sleep();
         let checked = self.recheck(root, pages, target, decision, decision.sample);
         let Checked { written, node } = match checked {
             Ok(checked) => checked,

@@ -7,8 +7,8 @@ use crate::bounds::{Conditions, ConfigError, out_of_range};
 const TARGETS_MAX: usize = 65_536;
 
 impl Config {
-    /// Shares: key, value, least and most.
-    fn percents(&self) -> [(&'static str, f64, f64, f64); 20] {
+    /// Numbers with a fraction: key, value, least and most.
+    fn percents(&self) -> [(&'static str, f64, f64, f64); 21] {
         let Self { policy, promote, demote, controller, watermark, scan, track, .. } = self;
         let (available_low, available_high) =
             (watermark.mem_available_low_percent, watermark.mem_available_high_percent);
@@ -24,6 +24,7 @@ impl Config {
             ("policy.walk_percent", policy.walk_percent, 0.0, 100.0),
             ("controller.lock_share_percent", controller.lock_share_percent, 0.01, 100.0),
             ("controller.cpu_percent", controller.cpu_percent, 0.1, 100.0),
+            ("controller.cpu_burst_s", controller.cpu_burst_s, 1.0, 3600.0),
             ("controller.warm_cpu_percent", controller.warm_cpu_percent, 0.0, 100.0),
             ("watermark.mem_available_low_percent", available_low, 0.0, 90.0),
             ("watermark.mem_available_high_percent", available_high, 0.0, 95.0),

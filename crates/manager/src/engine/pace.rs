@@ -81,10 +81,8 @@ pub(super) fn next(
     end: Ns,
 ) -> Option<Turn> {
     let huge = state.machine.geometry.huge.0 as f64;
-    let shared = [
-        (state.limits.budgets.cpu.ready_at(CPU_PRIOR, now), Limit::OwnCpu),
-        (state.limits.budgets.bytes.ready_at(huge, now), Limit::QuotaBytes),
-    ];
+    let budgets = &state.limits.budgets;
+    let bytes = (budgets.bytes.ready_at(huge, now), Limit::QuotaBytes);
     limits.clear();
     let whole = state.machine.geometry.pages_per_huge();
     let short = state.limits.pressure.on_machine().is_some();
@@ -93,8 +91,13 @@ pub(super) fn next(
         let (id, Some(decision)) = (*id, queue.front()) else { continue };
         let Some(target) = state.programs.targets.get(&id) else { continue };
         let Some(claim) = claims.of(id, now) else { continue };
+        let worked = match decision.action {
+            Action::Demote if short => 0.0,
+            _ => claim[0].worked,
+        };
+        let cpu = (budgets.ready_for(CPU_PRIOR, worked, now), Limit::OwnCpu);
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
-        let (at, limit) = shared.into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
+        let (at, limit) = [cpu, bytes].into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
         if at > now {
             limits.insert(id, limit);
         }

@@ -6,8 +6,8 @@ use hugewise_base::units::Ns;
 /// taken then, and the next call waits until the debt is paid. Over any time `T` the amount taken
 /// is at most `rate x T + burst + one call`.
 ///
-/// A [forgiving](Self::forgiving) bucket's debt ends at one burst, so that whoever pays from it is
-/// mute for `burst / rate` at most, whatever others made it cost.
+/// The debt of a [forgiving](Self::forgiving) bucket has an end, so that whoever pays from it is mute
+/// for a bounded time, whatever others made it cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bucket {
     level: f64,
@@ -15,15 +15,17 @@ pub struct Bucket {
     per_s: f64,
     at: Ns,
     forgiving: bool,
+    /// The largest debt of a forgiving one.
+    debt: f64,
 }
 
 impl Bucket {
     /// A full bucket that gains `per_s` a second and holds at most `burst`.
     pub fn new(per_s: f64, burst: f64, now: Ns) -> Self {
-        Self { level: burst, burst, per_s, at: now, forgiving: false }
+        Self { level: burst, burst, per_s, at: now, forgiving: false, debt: burst }
     }
 
-    /// The same bucket, whose debt ends at one burst.
+    /// The same bucket, whose debt ends at one burst, or where [`Self::end_debt_at`] says.
     pub fn forgiving(self) -> Self {
         Self { forgiving: true, ..self }
     }
@@ -31,8 +33,13 @@ impl Bucket {
     /// Changes the rate (a reloaded configuration) and keeps level or debt.
     pub fn set_rate(&mut self, per_s: f64, burst: f64, now: Ns) {
         self.refill(now);
-        (self.per_s, self.burst) = (per_s, burst);
+        (self.per_s, self.burst, self.debt) = (per_s, burst, burst);
         self.level = self.level.min(burst);
+    }
+
+    /// Ends the debt of a forgiving one at `most`, until the rate is set anew.
+    pub const fn end_debt_at(&mut self, most: f64) {
+        self.debt = most;
     }
 
     /// Takes `amount`, into debt if need be.
@@ -40,7 +47,7 @@ impl Bucket {
         self.refill(now);
         self.level -= amount;
         if self.forgiving {
-            self.level = self.level.max(-self.burst);
+            self.level = self.level.max(-self.debt);
         }
     }
 

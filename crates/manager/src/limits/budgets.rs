@@ -24,12 +24,14 @@ const LIST_SHARE: f64 = 0.5;
 /// The part of the scan budget that inspections have for themselves.
 const INSPECTION_SHARE: f64 = 0.25;
 
-/// Budgets that all targets share. Debts of CPU time end at one burst: whatever others make it
-/// cost, giving back goes on.
+/// Budgets that all targets share. Debts of CPU time have an end: whatever others make it cost,
+/// giving back goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budgets {
     /// Own CPU time for scans, inspections and actions, ns.
     pub cpu: Bucket,
+    /// The part of it that is kept for users on whom little was spent lately, at most, ns.
+    pub reserve: f64,
     /// CPU time for scans, ns; part of `cpu`.
     pub scan_cpu: Bucket,
     /// CPU time for inspections, ns; part of `cpu`.
@@ -52,6 +54,7 @@ impl Budgets {
         let cpu = full.clone().forgiving();
         let mut budgets = Self {
             cpu: cpu.clone(),
+            reserve: 0.0,
             scan_cpu: cpu.clone(),
             inspect_cpu: cpu.clone(),
             track_cpu: cpu.clone(),
@@ -65,9 +68,10 @@ impl Budgets {
 
     /// Takes over rates from a new or reloaded configuration; levels and debts stay.
     pub fn configure(&mut self, config: &Config, geometry: Geometry, now: Ns) {
-        // Burst of the own-CPU budget: one second's worth, so that a tick can use its own share.
         let cpu = config.controller.cpu_percent * 1e7;
-        self.cpu.set_rate(cpu, cpu, now);
+        self.cpu.set_rate(cpu, cpu * config.controller.cpu_burst_s, now);
+        self.cpu.end_debt_at(cpu);
+        self.reserve = ((self.cpu.burst() - cpu) / 2.0).max(0.0);
         let bytes = config.quota.bytes_per_s.0 as f64;
         self.bytes.set_rate(bytes, (bytes / 4.0).max(geometry.huge.0 as f64), now);
         // Burst: ten seconds' worth, so that the first scan of a large process is quick.
@@ -85,6 +89,13 @@ impl Budgets {
         // processes delays the next little, and whoever starts now is seen after a minute at most.
         let lists = overhead * LIST_SHARE;
         self.lists.set_rate(lists, lists * 60.0, now);
+    }
+
+    /// When an action that takes about `cost`, ns, may begin for a user on whom `worked`, ns, was
+    /// spent lately. A user leaves others half of what was spent on that user, and at most half of the
+    /// burst beyond one second's worth: one who comes new finds something, whatever others ask for.
+    pub fn ready_for(&self, cost: f64, worked: f64, now: Ns) -> Ns {
+        self.cpu.ready_at(cost + (worked / 2.0).min(self.reserve), now)
     }
 
     /// Charges CPU time of a scan.

@@ -265,7 +265,7 @@ impl Checked {
         let over = [
             ("lock share", felt.excess(now, lock_rate, burst)),
             ("lock share of a sleeper", all.excess(now, 8.0 * lock_rate, 8.0 * burst)),
-            ("own CPU", self.cpu.excess(now, cpu_rate, cpu_rate)),
+            ("own CPU", self.cpu.excess(now, cpu_rate, cpu_rate * controller.cpu_burst_s)),
             ("bytes", self.bytes.excess(now, bytes_rate, bytes_rate / 4.0)),
         ];
         for (what, excess) in over {
