@@ -50,6 +50,9 @@ pub struct LabExperiment {
     /// Only these variants, the baseline among them (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub variant: Vec<String>,
+    /// Only these workloads of a suite, such as 'no-regret' (repeat or separate by commas)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub workload: Vec<String>,
     /// Repetitions of every variant (default: as the file says)
     #[arg(long, value_name = "N")]
     pub repetitions: Option<u32>,

@@ -30,7 +30,8 @@ pub struct ThpShowArgs {
 hugewise thp set khugepaged/max_ptes_none=51 --dry-run\n  \
 hugewise thp set enabled=never --persist")]
 pub struct ThpSetArgs {
-    /// Settings by their path below /sys/kernel/mm/transparent_hugepage
+    /// Settings by their path below /sys/kernel/mm/transparent_hugepage, and vm.defrag_mode and
+    /// vm.compaction_proactiveness
     #[arg(required = true, value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Also write tmpfiles.d, so that they survive a reboot

@@ -19,8 +19,9 @@ pub const OWNER: Owner = Owner {
 };
 
 /// Settings below `/proc/sys/vm` that matter for huge pages.
-const VM: [&str; 8] = [
+const VM: [&str; 9] = [
     "compaction_proactiveness",
+    "defrag_mode",
     "extfrag_threshold",
     "nr_overcommit_hugepages",
     "overcommit_memory",

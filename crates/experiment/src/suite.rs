@@ -93,6 +93,9 @@ pub struct SuitePlan {
     pub rounds: Option<u32>,
     /// Variants that the command line asked for; none: all, or those of `--quick`.
     pub variants: Vec<String>,
+    /// Workloads that it asked for, likewise.
+    #[serde(default)]
+    pub workloads: Vec<String>,
     /// The machine, as `lab` writes it down.
     pub environment: Value,
     /// Which program made the runs: another one may be as fast as it likes.
@@ -101,6 +104,34 @@ pub struct SuitePlan {
     pub began: Option<String>,
     /// Workloads that cannot be run here: why.
     pub skipped: BTreeMap<String, String>,
+}
+
+/// What a command line asks for of a suite.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asked {
+    /// The quick form.
+    pub quick: bool,
+    /// These variants; none: all, or those of the quick form.
+    pub variants: Vec<String>,
+    /// These workloads, likewise.
+    pub workloads: Vec<String>,
+}
+
+impl Asked {
+    /// Names that are asked for, else those of the quick form in it.
+    fn choose<'a>(&self, asked: &'a [String], quick: &'a [String]) -> &'a [String] {
+        match asked.is_empty() {
+            true if self.quick => quick,
+            _ => asked,
+        }
+    }
+}
+
+impl From<&SuitePlan> for Asked {
+    fn from(plan: &SuitePlan) -> Self {
+        let SuitePlan { quick, variants, workloads, .. } = plan;
+        Self { quick: *quick, variants: variants.clone(), workloads: workloads.clone() }
+    }
 }
 
 /// A workload of a suite as an experiment.
@@ -148,13 +179,13 @@ impl Row {
 }
 
 impl Suite {
-    /// An experiment for each workload, with the variants that are asked for; none: all, or those
-    /// of `--quick`.
+    /// An experiment for each workload that is asked for, with the variants that are; none: all, or
+    /// those of `--quick`.
     ///
     /// # Errors
     /// What is wrong with the file or the variants, all of it; what is wrong with an experiment
     /// alone its own check says.
-    pub fn parts(&self, quick: bool, asked: &[String]) -> Result<Vec<Part>, Vec<String>> {
+    pub fn parts(&self, asked: &Asked) -> Result<Vec<Part>, Vec<String>> {
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
         if !is_name(&self.name) {
             faults.push(format!("'{}' is no name of a suite", self.name.escape_debug()));
@@ -165,17 +196,23 @@ impl Suite {
         }
         let variants: BTreeSet<&str> = self.variants.iter().map(|one| one.name.as_str()).collect();
         let Quick { rows, variants: fewer, .. } = &self.quick;
-        for (known, wanted) in [(&names, &rows[..]), (&variants, fewer), (&variants, asked)] {
+        let wanted = [
+            (&names, rows),
+            (&names, &asked.workloads),
+            (&variants, fewer),
+            (&variants, &asked.variants),
+        ];
+        for (known, wanted) in wanted {
             let absent = wanted.iter().filter(|name| !known.contains(name.as_str()));
             faults.extend(absent.map(|name| format!("there is no '{}'", name.escape_debug())));
         }
-        let fewer = if quick { &fewer[..] } else { &[] };
-        let asked = if asked.is_empty() { fewer } else { asked };
+        let (variants, rows) =
+            (asked.choose(&asked.variants, fewer), asked.choose(&asked.workloads, rows));
         for row in &self.rows {
-            if quick && !rows.is_empty() && !rows.contains(&row.name) {
+            if !rows.is_empty() && !rows.contains(&row.name) {
                 continue;
             }
-            match self.part(row, asked) {
+            match self.part(row, variants) {
                 Ok(part) => parts.push(part),
                 Err(fault) => faults.push(format!("row '{}': {fault}", row.name)),
             }
@@ -242,7 +279,7 @@ mod tests {
 
     #[test]
     fn an_experiment_follows_from_what_is_common_and_the_row() {
-        let part = suite(&row()).parts(false, &[]).expect("no faults").remove(0);
+        let part = suite(&row()).parts(&Asked::default()).expect("no faults").remove(0);
         let own = &part.experiment;
         assert_eq!((own.measure_s, own.stop.repetitions, own.at_work), (3, 7, true));
         assert_eq!((&own.settings["defrag"][..], &own.settings["enabled"][..]), ("never", "never"));
@@ -261,27 +298,34 @@ mod tests {
     #[test]
     fn variants_are_those_that_are_asked_for() {
         let names = |quick, asked: &[&str]| -> Vec<String> {
-            let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-            let part = suite(&row()).parts(quick, &asked).expect("no faults").remove(0);
+            let variants: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+            let asked = Asked { quick, variants, ..Asked::default() };
+            let part = suite(&row()).parts(&asked).expect("no faults").remove(0);
             part.experiment.variants.into_iter().map(|variant| variant.name).collect()
         };
         assert_eq!(names(false, &[]), ["a", "b"]);
         assert_eq!(names(true, &[]), ["b"]);
         assert_eq!(names(true, &["a"]), ["a"]);
+        let of =
+            |workload: &str| Asked { workloads: vec![workload.to_owned()], ..Asked::default() };
+        assert_eq!(suite(&row()).parts(&of("r")).map(|parts| parts.len()), Ok(1));
+        assert_eq!(suite(&row()).parts(&of("x")), Err(vec!["there is no 'x'".to_owned()]));
     }
 
     #[test]
     fn all_faults_are_told_with_their_row() {
         let mut wrong = row();
         wrong["steady"] = json!(["huge_mib"]);
-        let said = suite(&wrong).parts(false, &["c".into()]).expect_err("faults");
+        let said = suite(&wrong)
+            .parts(&Asked { variants: vec!["c".into()], ..Asked::default() })
+            .expect_err("faults");
         assert_eq!(
             said,
             ["there is no 'c'", "row 'r': 'huge_mib' is no metric that is good or bad"]
         );
         let mut wrong = row();
         wrong["measures"] = json!(1);
-        let said = suite(&wrong).parts(false, &[]).expect_err("a fault");
+        let said = suite(&wrong).parts(&Asked::default()).expect_err("a fault");
         assert!(said[0].starts_with("row 'r': unknown field `measures`"), "{said:?}");
     }
 }

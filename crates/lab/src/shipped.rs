@@ -79,7 +79,7 @@ mod tests {
     use hugewise_experiment::check::check;
     use hugewise_experiment::regret::Kind;
     use hugewise_experiment::spec::Experiment;
-    use hugewise_experiment::suite::Suite;
+    use hugewise_experiment::suite::{Asked, Suite};
     use std::collections::BTreeSet;
 
     #[test]
@@ -122,7 +122,9 @@ mod tests {
             let suite: Suite = toml::from_str(text)?;
             assert_eq!(suite.name, *name);
             for quick in [false, true] {
-                let parts = suite.parts(quick, &[]).unwrap_or_else(|faults| panic!("{faults:#?}"));
+                let parts = suite
+                    .parts(&Asked { quick, ..Asked::default() })
+                    .unwrap_or_else(|faults| panic!("{faults:#?}"));
                 let (rows, variants) = if quick { (8, 5) } else { (24, 9) };
                 assert!(parts.len() >= rows, "{name}: {} workloads", parts.len());
                 for part in parts {

@@ -135,7 +135,8 @@ impl Target {
         self.pidfd.has_exited().unwrap_or(true)
     }
 
-    /// Waits a little for a moment in which all of the program sleeps, where there are such moments.
+    /// Waits a little for a moment in which all of the program sleeps, where there are such
+    /// moments.
     pub(crate) fn await_sleep(&mut self) {
         self.threads.await_sleep();
     }

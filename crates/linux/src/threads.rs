@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 const MOST_THREADS: usize = 32;
 /// So long a moment is waited for in which all sleep: programs that serve requests sleep more often
 /// (`docs/measurements.md#defaults-by-choice`).
-const PATIENCE: Duration = Duration::from_millis(3);
-/// Pause between two readings meanwhile.
-const PAUSE: Duration = Duration::from_micros(100);
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Pauses between two readings meanwhile: an eighth of the time so far, within these. Who works for
+/// long sleeps for long.
+const PAUSES: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(1)];
 /// Where no such moment came, it is not waited for in the next call, then in the next 2, up to 2 to
 /// this power.
 const MOST_DOUBLINGS: u32 = 6;
@@ -73,18 +74,19 @@ impl Threads {
 
     /// Waits a little for a moment in which all sleep, where there are such moments.
     pub(crate) fn await_sleep(&mut self) {
-        let until = Instant::now() + PATIENCE;
+        let began = Instant::now();
         while self.all_sleep() == Some(false) {
             if let Some(less) = self.skips.checked_sub(1) {
                 self.skips = less;
                 return;
             }
-            if Instant::now() >= until {
+            let waited = began.elapsed();
+            if waited >= PATIENCE {
                 self.misses = (self.misses + 1).min(MOST_DOUBLINGS);
                 self.skips = 1 << self.misses;
                 return;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep((waited / 8).clamp(PAUSES[0], PAUSES[1]));
         }
         (self.misses, self.skips) = (0, 0);
     }

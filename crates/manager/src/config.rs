@@ -419,12 +419,13 @@ impl Default for Track {
 pub enum CompactMode {
     /// Never.
     Off,
-    /// While promotions wait for free blocks and for nothing else, and memory is not short.
+    /// While promotions wait for free blocks and for nothing else, or fewer are free than were
+    /// wanted at once in the last minutes, and memory is not short.
     On,
 }
 
 /// When memory is compacted: the kernel moves pages together, so that there are free blocks for
-/// promotions.
+/// promotions and faults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compaction {
@@ -435,11 +436,15 @@ pub struct Compaction {
     /// worth of it: on machines of many GiB a run must be long enough to see all memory
     /// (`docs/measurements.md#compaction`). Default 5, as much as promotions have.
     pub cpu_percent: f64,
+    /// Free blocks that are kept ready for faults and promotions, at most, in percent of the
+    /// machine's memory: as many as were wanted within ten seconds in the last five minutes. 0:
+    /// none are. Default 2 (`docs/measurements.md#defaults-by-choice`).
+    pub reserve_percent: f64,
 }
 
 impl Default for Compaction {
     fn default() -> Self {
-        Self { mode: CompactMode::Off, cpu_percent: 5.0 }
+        Self { mode: CompactMode::Off, cpu_percent: 5.0, reserve_percent: 2.0 }
     }
 }
 

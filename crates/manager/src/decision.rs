@@ -89,6 +89,9 @@ pub struct Decision {
     /// Another promotion waits: its destination may be warmed ahead.
     #[serde(default)]
     pub another: bool,
+    /// No other user waits: there is time for a moment in which its program sleeps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unhurried: bool,
     /// What it is expected to give and to cost; `None`: nothing is known of its use, or the policy
     /// does not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -398,6 +398,14 @@ impl Manager {
         });
     }
 
+    /// Whether another user than that of `id` waits for anything.
+    fn others_wait(&self, queues: &Queues, id: ProcId) -> bool {
+        let targets = &self.state.programs.targets;
+        let user = |id| targets.get(id).and_then(|target| target.sample.account());
+        let own = user(&id);
+        queues.iter().any(|(other, queue)| !queue.is_empty() && user(other) != own)
+    }
+
     /// Whether nothing that happened to its region since a decision was planned speaks against it.
     fn is_still_open(&self, decision: &Decision, now: Ns) -> bool {
         let state = &self.state;
@@ -477,6 +485,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         decision.warm = manager.warms(&decision);
         decision.sample = manager.samples(&decision, now);
         decision.another = manager.plan.more || promotes(&queues);
+        decision.unhurried = !manager.others_wait(&queues, decision.target);
         manager.last = Some(decision.action);
         served = true;
         let outcome = world.act(&decision);

@@ -213,6 +213,7 @@ mod tests {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         };
         let (cpu, reason) = (Ns(900_000), SkipReason::RetryLater);

@@ -287,12 +287,15 @@ impl Default for FaultStatus {
 pub struct CompactionStatus {
     /// Regions that wait for a free block and for nothing else.
     pub wanted_blocks: u64,
+    /// Free blocks that are kept ready: as many as were wanted at once in the last minutes; 0 where
+    /// memory is not compacted.
+    pub reserve_blocks: u64,
     /// CPU time that making so many is expected to take; `None`: none was made yet.
     #[serde(rename = "expected_cpu_ns")]
     pub expected_cpu: Option<Ns>,
     /// A run is under way.
     pub running: bool,
-    /// Why none is, though regions wait.
+    /// Why none is, though blocks are wanted.
     pub held_back: Option<SkipReason>,
     /// What was done so far.
     pub totals: Compactions,
@@ -463,7 +466,10 @@ fn faults(state: &State, plan: &Plan) -> FaultStatus {
 
 fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
     let totals = state.account.totals.compaction.clone();
+    let total = state.machine.sample.as_ref().and_then(|machine| machine.mem_total);
+    let reserve = |total| state.limits.compaction.reserve(total, state.machine.geometry);
     CompactionStatus {
+        reserve_blocks: total.map_or(0, reserve),
         wanted_blocks: plan.compaction.map_or(0, |wanted| wanted.blocks),
         expected_cpu: (totals.won > 0).then_some(plan.ledger.compaction),
         running: state.limits.compaction.is_running(),

@@ -1,4 +1,5 @@
-//! Settings of transparent huge pages that an operator changes by hand, with a way back.
+//! Settings of transparent huge pages, and of what they are made of, that an operator changes by
+//! hand, with a way back.
 
 use crate::ownership::{MIN_FREE, THP_DIR};
 use hugewise_base::owner::Owner;
@@ -19,8 +20,18 @@ pub const FILE: &str = "etc/tmpfiles.d/hugewise-thp.conf";
 pub const FILES: Owner =
     Owner { trail: "thp-files.jsonl", owns: |file| file == FILE, over_reboots: true };
 
-/// The key of a settings file: its path below the folder, such as `khugepaged/defrag`.
+/// Settings elsewhere that decide whether the kernel has free blocks for huge pages.
+pub const SYSCTLS: [(&str, &str); 2] = [
+    ("vm.compaction_proactiveness", "proc/sys/vm/compaction_proactiveness"),
+    ("vm.defrag_mode", "proc/sys/vm/defrag_mode"),
+];
+
+/// The key of a settings file: its path below the folder, such as `khugepaged/defrag`, or the name
+/// of a sysctl.
 fn key_of(file: &str) -> Option<&str> {
+    if let Some((key, _)) = SYSCTLS.iter().find(|(_, path)| *path == file) {
+        return Some(key);
+    }
     file.strip_prefix(THP_DIR)?.strip_prefix('/').filter(|key| is_key(key))
 }
 
@@ -28,12 +39,14 @@ fn key_of(file: &str) -> Option<&str> {
 fn is_key(key: &str) -> bool {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     let name = |name: &str| !name.is_empty() && name.bytes().all(usual);
-    key.split('/').count() <= 2 && key.split('/').all(name)
+    let is_sysctl = SYSCTLS.iter().any(|(sysctl, _)| *sysctl == key);
+    is_sysctl || (key.split('/').count() <= 2 && key.split('/').all(name))
 }
 
 /// The path below the root of a key's file.
 pub fn file_of(key: &str) -> String {
-    format!("{THP_DIR}/{key}")
+    let sysctl = SYSCTLS.iter().find(|(sysctl, _)| *sysctl == key);
+    sysctl.map_or_else(|| format!("{THP_DIR}/{key}"), |(_, path)| (*path).to_owned())
 }
 
 /// One change, as it was asked for.
@@ -48,7 +61,7 @@ pub struct Asked {
 /// A setting as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shown {
-    /// Path below `/sys/kernel/mm/transparent_hugepage`.
+    /// Path below `/sys/kernel/mm/transparent_hugepage`, or the name of a sysctl.
     pub key: String,
     /// The value in force.
     pub value: String,
@@ -62,7 +75,7 @@ pub struct Shown {
 /// A change that was made, or would be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// Path below `/sys/kernel/mm/transparent_hugepage`.
+    /// Path below `/sys/kernel/mm/transparent_hugepage`, or the name of a sysctl.
     pub key: String,
     /// Value before.
     pub from: String,
@@ -137,6 +150,7 @@ mod tests {
         ] {
             assert!(!(OWNER.owns)(file), "{file}");
         }
+        assert!((OWNER.owns)("proc/sys/vm/defrag_mode"));
         assert!((OWNER.owns)(MIN_FREE) && !(FILES.owns)("etc/passwd"));
     }
 
@@ -147,6 +161,7 @@ mod tests {
         for wrong in ["enabled", "=never", "enabled=", "../x=1", "a/b/c=1", "/x=1"] {
             assert!(asked(wrong).is_err(), "{wrong}");
         }
+        assert!(asked("vm.defrag_mode=1").is_ok() && asked("vm.swappiness=1").is_err());
         let now = "always [madvise] never";
         assert_eq!(takes("enabled", now, "never"), Ok(()));
         assert!(takes("enabled", now, "often").is_err_and(|why| why.contains("always, madvise")));
@@ -161,5 +176,7 @@ mod tests {
         assert!((FILES.owns)(FILE));
         let line = "w /sys/kernel/mm/transparent_hugepage/defrag - - - - never\n";
         assert!(text.ends_with(line), "{text}");
+        let text = persistent(&[Asked { key: "vm.defrag_mode".into(), value: "1".into() }]);
+        assert!(text.ends_with("w /proc/sys/vm/defrag_mode - - - - 1\n"), "{text}");
     }
 }

@@ -313,6 +313,50 @@ fn whoever_lets_huge_pages_go_is_not_always_served_first() {
     assert!(beside <= 2.0 * alone, "{alone} s alone, {beside} s beside");
 }
 
+/// How long it takes until all of a victim is huge that starts after so many programs of another
+/// user have asked for more than there is CPU time for, for longer than it is saved up; and how
+/// many regions of theirs became huge.
+fn huge_of_a_newcomer_beside(many: u32, seed: u64) -> (Ns, usize) {
+    let mut sim = Sim::among(&[], seed, LENGTH);
+    sim.mishaps = false;
+    let small = SimRegion { used: 512, ..SimRegion::default() };
+    let victim = sim.processes.remove(&VICTIM).expect("a victim");
+    for pid in 7_000..7_000 + many {
+        let mut process = victim.clone();
+        (process.sample.id.pid, process.sample.uid) = (pid, Some(6_666));
+        sim.processes.insert(pid, process);
+    }
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), sim.now());
+    let (mut given, mut newcomer, mut began) = (0, Some(victim), sim.now() + SHORT);
+    while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done {
+        for process in sim.processes.values_mut().filter(|p| p.sample.uid == Some(6_666)) {
+            given += let_go(process, small);
+        }
+        sim.free_huge = 4_000;
+        let now = sim.now();
+        if now >= began
+            && let Some(victim) = newcomer.take()
+        {
+            began = now;
+            sim.processes.insert(VICTIM, victim);
+        }
+        if newcomer.is_none() && sim.huge_of(VICTIM) == 100 {
+            break;
+        }
+    }
+    (sim.now().since(began), given)
+}
+
+/// Who always asks for more uses up all CPU time but what is kept for others.
+#[test]
+fn a_newcomer_finds_cpu_time_beside_those_who_always_ask() {
+    let (alone, _) = median(|seed| huge_of_a_newcomer_beside(0, seed));
+    let (beside, given) = median(|seed| huge_of_a_newcomer_beside(10, seed));
+    println!("huge after {alone:.1} s alone, {beside:.1} s beside {given} promotions");
+    assert!(given > 1000, "{given} promotions are no attack");
+    assert!(beside <= 2.0 * alone, "{alone} s alone, {beside} s beside");
+}
+
 /// Looks at the victim, and at programs of another user that end as soon as they were looked at,
 /// `many` at a time.
 fn looks_beside(many: u32) -> (u32, u32) {

@@ -468,6 +468,7 @@ impl Policy for Reckless {
                 warm: true,
                 sample: false,
                 another: false,
+                unhurried: false,
                 outlook: None,
             });
             plan.queues.insert(*id, wanted.collect());

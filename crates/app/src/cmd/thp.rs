@@ -37,6 +37,7 @@ fn keys(root: &Root) -> anyhow::Result<Vec<String>> {
         let inner = root.names(settings::file_of(&folder), false);
         keys.extend(inner.iter().map(|name| format!("{folder}/{name}")));
     }
+    keys.extend(settings::SYSCTLS.map(|(key, _)| key.to_owned()));
     keys.retain(|key| root.is_setting(settings::file_of(key)));
     Ok(keys)
 }

@@ -32,6 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_compaction_run_is_bounded_and_ends_when_told", bounded),
         trial("compaction_makes_blocks_for_waiting_promotions", makes_blocks),
+        trial("compaction_keeps_a_reserve_of_blocks", keeps_a_reserve),
     ]
 }
 
@@ -126,13 +127,19 @@ pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
     Ok(arena)
 }
 
+/// Memory that asks for huge pages.
+fn huge_arena(size: usize) -> anyhow::Result<Arena> {
+    let mut arena = Arena::new(size, 2 * MIB)?;
+    arena.advise(0..size, LocalAdvice::HugePage)?;
+    Ok(arena)
+}
+
 /// Huge pages of somebody else, who takes them while there are any; without the kernel's own help,
 /// which would make more.
 pub(crate) fn take_all_blocks() -> anyhow::Result<Arena> {
     fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
     let size = 256 * MIB;
-    let mut arena = Arena::new(size, 2 * MIB)?;
-    arena.advise(0..size, LocalAdvice::HugePage)?;
+    let mut arena = huge_arena(size)?;
     for offset in (0..size).step_by(2 * MIB) {
         if machine::free_huge(&Root::live(), Geometry::X86_64) == Some(0) {
             return Ok(arena);
@@ -176,4 +183,33 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     ensure!(won >= PROMOTED, "{won} blocks were made in {} runs", runs.len());
     init::say(&format!("{won} blocks made in {} runs: {}", runs.len(), runs[0]));
     Ok(())
+}
+
+/// Blocks that a burst of faults took are made again before the next one, though nothing waits to
+/// be promoted.
+fn keeps_a_reserve(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    compacts()?;
+    if !init::is_guest() {
+        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
+    }
+    let hold = Hold::start("--mib 16")?;
+    let scratch = Scratch::new()?;
+    let on = "--set compact.mode=on --set compact.cpu_percent=50 --set compact.reserve_percent=20";
+    let args = format!("--pid {} --for 1h {on} --set track.by=[]", hold.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let mut burst = huge_arena(64 * MIB)?;
+    (0..64 * MIB).step_by(2 * MIB).for_each(|offset| burst.set(offset, 1));
+    drop(burst);
+    let known = |s: &Value| s["compaction"]["reserve_blocks"].as_u64() >= Some(32);
+    manager.wait("what was wanted at once", known)?;
+    let kept = fragment(16)?;
+    let _taken = take_all_blocks()?;
+    let free = || machine::free_huge(&Root::live(), Geometry::X86_64);
+    let made = |s: &Value| s["compaction"]["totals"]["won"].as_u64() >= Some(16);
+    let status = manager.wait("a reserve", made)?;
+    ensure!(status["compaction"]["wanted_blocks"] == 0, "somebody waits: {status}");
+    ensure!(free() >= Some(16), "{:?} blocks are free: {status}", free());
+    ensure!(kept.as_slice().iter().step_by(16 * PAGE).all(|byte| *byte == 1), "data was lost");
+    manager.stop()?.expect(0).map(drop)
 }

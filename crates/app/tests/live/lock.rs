@@ -18,7 +18,10 @@ const MIB: u64 = 128;
 const WITHIN_PERCENT: f64 = 20.0;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("the_lock_share_is_what_the_kernel_shows", share_is_true)]
+    vec![
+        trial("the_lock_share_is_what_the_kernel_shows", share_is_true),
+        trial("who_works_now_and_then_waits_less_than_is_charged", waits_are_charged),
+    ]
 }
 
 /// Tracepoints of the mm lock in a buffer of their own; gone when dropped.
@@ -28,7 +31,8 @@ struct Trace {
 }
 
 impl Trace {
-    fn start(scratch: &Scratch) -> anyhow::Result<Self> {
+    /// Of the events that this filter lets through.
+    fn start(scratch: &Scratch, filter: &str) -> anyhow::Result<Self> {
         let root = scratch.join("tracing");
         fs::create_dir(&root)?;
         mount("tracefs", &root, "tracefs", MountFlags::empty(), None)
@@ -39,8 +43,8 @@ impl Trace {
         }
         fs::create_dir(&trace.buffer).map_err(|error| skip(format!("no trace buffer: {error}")))?;
         let set = |file: &str, value: &str| fs::write(trace.buffer.join(file), value);
-        set("buffer_size_kb", "8192").context("buffer size")?;
-        set("events/mmap_lock/filter", "write == 1").context("filter")?;
+        set("buffer_size_kb", "32768").context("buffer size")?;
+        set("events/mmap_lock/filter", filter).context("filter")?;
         set("events/mmap_lock/enable", "1").map_err(|error| skip(format!("tracing: {error}")))?;
         Ok(trace)
     }
@@ -70,6 +74,19 @@ fn event(line: &str, pid: u32) -> Option<(&str, &str, f64)> {
     (task.trim().rsplit('-').next()? == pid.to_string()).then_some((kind, mm, at.parse().ok()?))
 }
 
+/// Seconds for which thread `pid` waited for locks of address spaces, each time.
+fn waited(lines: &[String], pid: u32) -> Vec<f64> {
+    let (mut since, mut waits) = (None, Vec::new());
+    for (kind, _, at) in lines.iter().filter_map(|line| event(line, pid)) {
+        match kind {
+            "start_locking" => since = Some(at),
+            "acquire_returned" => waits.extend(since.take().map(|began| at - began)),
+            _ => {}
+        }
+    }
+    waits
+}
+
 /// Seconds for which thread `pid` held each address space's lock for writing, each time.
 fn held(lines: &[String], pid: u32) -> BTreeMap<&str, Vec<f64>> {
     let mut since = BTreeMap::new();
@@ -95,7 +112,7 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
         return Err(skip("times of an emulated processor say nothing"));
     }
     let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB} --awake"))?);
-    let trace = Trace::start(&scratch)?;
+    let trace = Trace::start(&scratch, "write == 1")?;
     let args = format!("--for 1h --keep-settings --pid {}", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
     let enough = |status: &serde_json::Value| status["promoted"].as_u64() >= Some(MIB / 2);
@@ -129,4 +146,44 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
     let asleep = journal.iter().filter(|record| record["asleep"] == true).count();
     ensure!(asleep * 10 <= charged.len(), "{asleep} calls were taken for unnoticed");
     hold.verify().map(drop)
+}
+
+/// A lock that is had at once takes no longer, with the tracing.
+const AT_ONCE_S: f64 = 20e-6;
+
+/// A program that works a fifth of the time is promoted while it sleeps, and the time that it waits
+/// for its lock is no longer than what it is charged with.
+fn waits_are_charged(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if init::is_guest() {
+        return Err(skip("times of an emulated processor say nothing"));
+    }
+    let (scratch, program) =
+        (Scratch::new()?, Hold::start_program("duty", None, &MIB.to_string())?);
+    let trace = Trace::start(&scratch, &format!("common_pid == {}", program.pid()))?;
+    let args = format!("--for 1h --keep-settings --pid {}", program.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let enough = |status: &serde_json::Value| status["promoted"].as_u64() >= Some(MIB / 2);
+    manager.wait("all of it", enough)?;
+    manager.stop()?.expect(0)?;
+    let lines = trace.stop()?;
+    let waits = waited(&lines, program.pid());
+    ensure!(waits.len() > 1_000, "{} times a lock was wanted: {lines:?}", waits.len());
+    let waited: f64 = waits.iter().filter(|wait| **wait > AT_ONCE_S).sum();
+    let (mut calls, mut asleep, mut charged) = (0, 0, 0.0);
+    for call in journal(&scratch)?.iter().filter(|record| record["record"] == "action") {
+        let took = call["call_ns"].as_f64().unwrap_or(0.0) / 1e9;
+        let slept = call["asleep"] == true;
+        (calls, asleep) = (calls + 1, asleep + u64::from(slept));
+        charged += if slept { took / 8.0 } else { took };
+    }
+    let said = format!(
+        "{asleep} of {calls} calls while it slept; it waited {:.2} ms and is charged with {:.2} ms",
+        waited * 1e3,
+        charged * 1e3
+    );
+    println!("{said}");
+    ensure!(2 * asleep >= calls, "{said}");
+    ensure!(waited <= charged, "{said}");
+    Ok(())
 }

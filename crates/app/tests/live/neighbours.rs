@@ -220,6 +220,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         };
         let outcome = actuator.act(&root, &mut pages, &mut target, &decision);

@@ -103,6 +103,7 @@ impl Shaker {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         })
     }

@@ -3,7 +3,7 @@
 use super::http::answering;
 use hugewise_base::stats::Histogram;
 use hugewise_experiment::record::{Outcome, Record, RunPlan, SCHEMA, Series};
-use hugewise_experiment::suite::{SCHEMA as SUITE_SCHEMA, Suite, SuitePlan};
+use hugewise_experiment::suite::{Asked, SCHEMA as SUITE_SCHEMA, Suite, SuitePlan};
 use hugewise_lab::{shipped, store::Store};
 use hugewise_scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
@@ -458,7 +458,8 @@ pub(crate) fn measured(all: &mut Outputs) {
 fn suite(directory: &Path) {
     let own = shipped::find("no-regret").expect("shipped").to_owned();
     let suite: Suite = toml::from_str(&own).expect("a suite");
-    let mut parts = suite.parts(true, &[]).expect("no faults").into_iter();
+    let mut parts =
+        suite.parts(&Asked { quick: true, ..Asked::default() }).expect("no faults").into_iter();
     let part = parts.find(|part| part.name == "gups").expect("a row");
     let (environment, began) = (json!({ "kernel": "6.18" }), Some("2026-11-23".to_owned()));
     let skipped = [("compiler".to_owned(), "there is no program 'g++'".to_owned())].into();
@@ -469,6 +470,7 @@ fn suite(directory: &Path) {
         seed: 1,
         rounds: None,
         variants: Vec::new(),
+        workloads: Vec::new(),
         environment: environment.clone(),
         build: "b".into(),
         began: began.clone(),

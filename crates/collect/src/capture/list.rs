@@ -7,7 +7,7 @@ use crate::hugetlb::pools;
 use hugewise_linux::root::Root;
 
 /// Files of the whole machine, beside [`FAST`].
-pub(super) const FILES: [&str; 27] = [
+pub(super) const FILES: [&str; 28] = [
     "/proc/diskstats",
     "/proc/net/dev",
     "/proc/net/softnet_stat",
@@ -33,6 +33,7 @@ pub(super) const FILES: [&str; 27] = [
     "/proc/sys/vm/dirty_writeback_centisecs",
     "/proc/sys/vm/watermark_scale_factor",
     "/proc/sys/vm/compaction_proactiveness",
+    "/proc/sys/vm/defrag_mode",
     "/proc/sys/vm/max_map_count",
     "/proc/sys/vm/vfs_cache_pressure",
 ];

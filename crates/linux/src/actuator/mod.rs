@@ -27,6 +27,12 @@ use std::cell::OnceCell;
 use std::fs::File;
 use std::time::Instant;
 
+/// How a failed allocation of a page of one node is classed: the kernel looked there only
+/// (`alloc_charge_folio`), and a block may be free there that its reserve keeps from us, so no
+/// other node is short.
+const LACKS_ON_NODE: (FailureClass, SkipReason) =
+    (FailureClass::Transient, SkipReason::NoFreeHugePageOnNode);
+
 /// Where a promotion's free block comes from.
 struct Destination {
     /// A warmed block goes back to this CPU's free list, and is taken from there: stay here.
@@ -125,13 +131,15 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
-        // Before the re-check, which must be as late as it can.
-        target.await_sleep();
-        let checked = self.recheck(root, pages, target, decision, decision.sample);
-        let Checked { written, node } = match checked {
-            Ok(checked) => checked,
-            Err(reason) => return skipped(reason, None),
-        };
+        if decision.unhurried {
+            // Before the re-check, which must be as late as it can.
+            target.await_sleep();
+        }
+        let Checked { written, node } =
+            match self.recheck(root, pages, target, decision, decision.sample) {
+                Ok(checked) => checked,
+                Err(reason) => return skipped(reason, None),
+            };
         if !self.acts() {
             return Outcome::Withheld { populated: written };
         }
@@ -165,22 +173,18 @@ impl Actuator {
             },
             Err(Errno::SRCH) => skipped(SkipReason::Gone, warm),
             Err(errno) => {
-                let mut class = FailureClass::of_errno(errno.0);
+                let class = FailureClass::of_errno(errno.0);
                 if class == FailureClass::Allocation && !self.allocation_failed(root) {
                     return match self.recheck(root, pages, target, decision, false) {
                         Err(reason) => skipped(reason, warm),
                         Ok(_) => failed(FailureClass::Refused, SkipReason::Hole, Some(errno.0)),
                     };
                 }
-                let reason = match class {
-                    FailureClass::Refused => target.refusal(root, decision.mapping),
-                    // The kernel looked on that node only (`alloc_charge_folio`), and a block may
-                    // be free there that its reserve keeps from us: no other node is short.
-                    FailureClass::Allocation if node.is_some() => {
-                        class = FailureClass::Transient;
-                        SkipReason::NoFreeHugePageOnNode
-                    }
-                    _ => class.reason(),
+                let on_node = node.is_some() && class == FailureClass::Allocation;
+                let (class, reason) = match class {
+                    FailureClass::Refused => (class, target.refusal(root, decision.mapping)),
+                    _ if on_node => LACKS_ON_NODE,
+                    _ => (class, class.reason()),
                 };
                 failed(class, reason, Some(errno.0))
             }

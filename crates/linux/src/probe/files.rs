@@ -36,6 +36,7 @@ pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
         ),
         ("buddyinfo", free_blocks(root)),
         ("compaction", compaction(root)),
+        ("defrag_mode", value(root, "proc/sys/vm/defrag_mode", "proc/sys/vm", "needs Linux 6.15")),
         ("psi_memory", memory_pressure(root)),
         ("memcg", cgroup::memcg(root)),
         ("kpageflags", kpageflags(root)),

@@ -76,6 +76,12 @@ pub(super) const MECHANISMS: &[Row] = &[
     ),
     row(
         Useful,
+        "defrag_mode",
+        "the kernel keeps free blocks whole",
+        "faults take blocks apart, and wait for compaction: set vm.defrag_mode=1 at boot",
+    ),
+    row(
+        Useful,
         "numa_nodes",
         "leave regions on several nodes alone",
         "a huge page may take memory away from the node that uses it",

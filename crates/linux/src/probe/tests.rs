@@ -44,6 +44,7 @@ fn machine(release: &str) -> Tree {
         ("proc/self/status", "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n"),
         ("proc/self/uid_map", "         0          0 4294967295\n"),
         ("sys/kernel/mm/ksm/run", "0\n"),
+        ("proc/sys/vm/min_free_kbytes", "67584\n"),
     ]);
     for file in ["khugepaged/max_ptes_none", "khugepaged/scan_sleep_millisecs"] {
         tree.add(&format!("{THP}/{file}"), "511\n");
@@ -109,9 +110,12 @@ fn linux_5_10_is_tier_d_by_version() {
     assert_eq!(features.kernel_version, Some((5, 10)));
     assert_eq!(features.verdict.tier, Some(Tier::D));
     assert_eq!(features.thp_mode, Some(ThpMode::Always));
-    for (key, since) in
-        [("per_vma_lock", "6.4"), ("shrinker_underused", "6.12"), ("per_size_thp_files", "6.8")]
-    {
+    for (key, since) in [
+        ("per_vma_lock", "6.4"),
+        ("shrinker_underused", "6.12"),
+        ("per_size_thp_files", "6.8"),
+        ("defrag_mode", "6.15"),
+    ] {
         assert!(why(&features, key).contains(since), "{key}");
     }
     assert!(features.verdict.not_proven[0].contains("live machine"));

@@ -8,7 +8,7 @@ const TARGETS_MAX: usize = 65_536;
 
 impl Config {
     /// Numbers with a fraction: key, value, least and most.
-    fn percents(&self) -> [(&'static str, f64, f64, f64); 21] {
+    fn percents(&self) -> [(&'static str, f64, f64, f64); 22] {
         let Self { policy, promote, demote, controller, watermark, scan, track, .. } = self;
         let (available_low, available_high) =
             (watermark.mem_available_low_percent, watermark.mem_available_high_percent);
@@ -38,6 +38,7 @@ impl Config {
             ("scan.cpu_percent", scan.cpu_percent, 0.01, 100.0),
             ("track.cpu_percent", track.cpu_percent, 0.01, 100.0),
             ("compact.cpu_percent", self.compact.cpu_percent, 0.01, 100.0),
+            ("compact.reserve_percent", self.compact.reserve_percent, 0.0, 20.0),
         ]
     }
 

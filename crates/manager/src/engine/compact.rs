@@ -1,9 +1,9 @@
-//! Has the machine compacted while promotions wait for free blocks. No tick waits for it: what
-//! became of a run comes with a later observation.
+//! Has the machine compacted while promotions wait for free blocks, or few are left. No tick waits
+//! for it: what became of a run comes with a later observation.
 
 use super::{Manager, World};
 use crate::compaction::CompactReport;
-use crate::limits::compaction::Situation;
+use crate::limits::compaction::{Lack, Situation};
 use crate::record::Record;
 use hugewise_base::units::Ns;
 
@@ -14,12 +14,19 @@ impl Manager {
         let machine = self.state.machine.sample.as_ref();
         let total = machine.and_then(|machine| machine.mem_total);
         let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
-        let best = total.and_then(|total| self.state.limits.compaction.best(nodes, total, now));
+        let (limits, geometry) = (&self.state.limits.compaction, self.state.machine.geometry);
+        let best = total.and_then(|total| limits.best(nodes, total, now));
+        let lack = total.and_then(|total| limits.lack(nodes, total, geometry, now));
         let situation = Situation {
             starved: wanted.map_or(0, |wanted| wanted.blocks),
-            node: wanted.and_then(|wanted| best.or(wanted.node)),
+            reserve: lack.map_or_else(Lack::default, |(_, lack)| lack),
+            // Who waits comes before who may come.
+            node: match wanted {
+                Some(wanted) => best.or(wanted.node),
+                None => lack.map(|(node, _)| node),
+            },
             total,
-            geometry: self.state.machine.geometry,
+            geometry,
             scheduled: self.plan.waiting() > 0,
             short: self.state.limits.pressure.on_machine().is_some(),
             paused: self.state.limits.paused,

@@ -6,8 +6,8 @@ use hugewise_base::units::Ns;
 /// taken then, and the next call waits until the debt is paid. Over any time `T` the amount taken
 /// is at most `rate x T + burst + one call`.
 ///
-/// The debt of a [forgiving](Self::forgiving) bucket has an end, so that whoever pays from it is mute
-/// for a bounded time, whatever others made it cost.
+/// The debt of a [forgiving](Self::forgiving) bucket has an end, so that whoever pays from it is
+/// mute for a bounded time, whatever others made it cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bucket {
     level: f64,

@@ -92,8 +92,9 @@ impl Budgets {
     }
 
     /// When an action that takes about `cost`, ns, may begin for a user on whom `worked`, ns, was
-    /// spent lately. A user leaves others half of what was spent on that user, and at most half of the
-    /// burst beyond one second's worth: one who comes new finds something, whatever others ask for.
+    /// spent lately. A user leaves others half of what was spent on that user, and at most half of
+    /// the burst beyond one second's worth: one who comes new finds something, whatever others ask
+    /// for.
     pub fn ready_for(&self, cost: f64, worked: f64, now: Ns) -> Ns {
         self.cpu.ready_at(cost + (worked / 2.0).min(self.reserve), now)
     }

@@ -1,15 +1,18 @@
 //! When memory may be compacted, and for how long.
 //!
-//! Only while promotions wait for free blocks and for nothing else, and memory is not short; within
-//! a share of CPU time; not again and again where it makes too few blocks, or where too much of the
-//! memory is the kernel's own. Every "no" has a name.
+//! While promotions wait for free blocks and for nothing else, and before that where fewer blocks
+//! are free than were wanted at once in the last minutes ([`Demand`]): such a reserve is made when
+//! a half of it is gone. Only while memory is not short; within a share of CPU time; not again and
+//! again where it makes too few blocks, or where too much of the memory is the kernel's own. Every
+//! "no" has a name.
 
 use super::backoff::{Backoff, COMPACTION_BASE};
 use super::bucket::Bucket;
+use super::demand::Demand;
 use crate::compaction::{Compact, CompactAsk, CompactEnd, CompactReport};
 use crate::config::{CompactMode, Config};
 use crate::reason::SkipReason;
-use crate::snapshot::NodeFree;
+use crate::snapshot::{MachineSample, NodeFree};
 use hugewise_base::units::{Bytes, Geometry, Ns};
 use std::collections::BTreeMap;
 
@@ -34,7 +37,10 @@ const BURST_S: f64 = 10.0;
 pub struct Situation {
     /// Regions that wait for a block and for nothing else.
     pub starved: u64,
-    /// The node of which most blocks can be made; `None`: not known of any.
+    /// Blocks that a node lacks, of those that are kept ready.
+    pub reserve: Lack,
+    /// The node to compact: of which most blocks can be made, or which lacks most of its reserve;
+    /// `None`: not known of any.
     pub node: Option<NodeFree>,
     /// Memory of the machine; `None`: unknown.
     pub total: Option<Bytes>,
@@ -48,18 +54,30 @@ pub struct Situation {
     pub paused: bool,
 }
 
+/// What is lacking of a reserve of free blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lack {
+    /// So many blocks.
+    pub blocks: u64,
+    /// That is more than a half of it: time to make some.
+    pub is_low: bool,
+}
+
 /// Limits of compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
     mode: CompactMode,
     /// CPU time, ns.
     cpu: Bucket,
+    demand: Demand,
+    /// The largest reserve, in percent of the memory.
+    reserve_percent: f64,
     /// Since when promotions have waited for blocks.
     starved_since: Option<Ns>,
     /// Nodes that wait after a run that was not worth its time, or was refused, and why.
     backoffs: BTreeMap<u32, (Backoff, SkipReason)>,
     running: Running,
-    /// Why nothing is compacted now, though promotions wait for blocks.
+    /// Why nothing is compacted now, though blocks are wanted.
     held_back: Option<SkipReason>,
 }
 
@@ -78,6 +96,8 @@ impl Compaction {
         let mut new = Self {
             mode: config.compact.mode,
             cpu: Bucket::new(0.0, f64::MAX, now),
+            demand: Demand::default(),
+            reserve_percent: 0.0,
             starved_since: None,
             backoffs: BTreeMap::new(),
             running: Running::No,
@@ -90,6 +110,7 @@ impl Compaction {
     /// Takes over mode and rate of a new or reloaded configuration; level and debt stay.
     pub fn configure(&mut self, config: &Config, now: Ns) {
         self.mode = config.compact.mode;
+        self.reserve_percent = config.compact.reserve_percent;
         let per_s = config.compact.cpu_percent * 1e7;
         self.cpu.set_rate(per_s, per_s * BURST_S, now);
     }
@@ -99,7 +120,40 @@ impl Compaction {
         self.running != Running::No
     }
 
-    /// Why nothing is compacted now, though promotions wait for blocks.
+    /// Takes the machine's counters of blocks that were wanted.
+    pub fn observe(&mut self, machine: &MachineSample, now: Ns) {
+        self.demand.observe(&machine.vmstat, now);
+    }
+
+    /// Free blocks that are kept ready on a machine: as many as were wanted at once lately, within
+    /// limits; 0 where memory is not compacted.
+    pub fn reserve(&self, total: Bytes, geometry: Geometry) -> u64 {
+        let most = total.percent(self.reserve_percent).0 / geometry.huge.0.max(1);
+        if self.mode == CompactMode::Off { 0 } else { self.demand.most().min(most) }
+    }
+
+    /// The node that lacks most of its reserve, which is an equal part of the machine's, and how
+    /// much; nodes that wait, or have little in pieces, lack nothing that could be made.
+    pub fn lack(
+        &self,
+        nodes: &[NodeFree],
+        total: Bytes,
+        geometry: Geometry,
+        now: Ns,
+    ) -> Option<(NodeFree, Lack)> {
+        let part = self.reserve(total, geometry).div_ceil(nodes.len().max(1) as u64);
+        let mut most = None::<(NodeFree, Lack)>;
+        for node in nodes.iter().filter(|node| self.can_give(node, total, now)) {
+            let blocks = part.saturating_sub(node.free_huge);
+            let lack = Lack { blocks, is_low: 2 * node.free_huge < part };
+            if blocks > most.map_or(0, |(_, most)| most.blocks) {
+                most = Some((*node, lack));
+            }
+        }
+        most
+    }
+
+    /// Why nothing is compacted now, though blocks are wanted.
     pub const fn held_back(&self) -> Option<SkipReason> {
         self.held_back
     }
@@ -122,7 +176,7 @@ impl Compaction {
             }
             Running::No => {}
         }
-        if situation.starved == 0 {
+        if situation.starved == 0 && !situation.reserve.is_low {
             (self.starved_since, self.held_back) = (None, None);
             return (None, None);
         }
@@ -138,7 +192,8 @@ impl Compaction {
     }
 
     fn against_going_on(&self, situation: &Situation) -> Option<SkipReason> {
-        let waits = situation.starved > 0 || situation.scheduled;
+        let lacks = situation.reserve.blocks > 0;
+        let waits = situation.starved > 0 || situation.scheduled || lacks;
         let reasons = [
             (self.mode == CompactMode::Off, SkipReason::CompactionOff),
             (situation.paused, SkipReason::Paused),
@@ -150,11 +205,14 @@ impl Compaction {
 
     /// What is asked for, or the reason for which nothing is.
     fn begin(&mut self, situation: &Situation, now: Ns) -> Result<CompactAsk, SkipReason> {
-        let since = *self.starved_since.get_or_insert(now);
+        let since = match situation.starved {
+            0 => now,
+            _ => *self.starved_since.get_or_insert(now),
+        };
         if let Some(reason) = self.against_going_on(situation) {
             return Err(reason);
         }
-        if now.since(since) < PATIENCE {
+        if !situation.reserve.is_low && now.since(since) < PATIENCE {
             return Err(SkipReason::BlocksMayCome);
         }
         let (Some(node), Some(total)) = (situation.node, situation.total) else {
@@ -174,7 +232,7 @@ impl Compaction {
         Ok(CompactAsk {
             node: node.node,
             time: Ns::from_s(level / 1e9),
-            blocks: situation.starved.min(possible).max(1),
+            blocks: situation.starved.max(situation.reserve.blocks).min(possible).max(1),
             most_unmovable_percent: MOST_UNMOVABLE_PERCENT,
         })
     }
@@ -216,11 +274,13 @@ impl Compaction {
     /// Of these nodes the one to compact, without those that wait or have little in pieces; `None`
     /// where all do.
     pub fn best(&self, nodes: &[NodeFree], total: Bytes, now: Ns) -> Option<NodeFree> {
-        let may = |node: &&NodeFree| {
-            let much = node.pieces >= total.percent(LEAST_FREE_PERCENT);
-            much && self.backs_off(node.node, now).is_none()
-        };
-        NodeFree::best(nodes.iter().filter(may))
+        NodeFree::best(nodes.iter().filter(|node| self.can_give(node, total, now)))
+    }
+
+    /// Whether blocks can be made of this node now: it has enough in pieces, and does not wait.
+    fn can_give(&self, node: &NodeFree, total: Bytes, now: Ns) -> bool {
+        let much = node.pieces >= total.percent(LEAST_FREE_PERCENT);
+        much && self.backs_off(node.node, now).is_none()
     }
 }
 
@@ -241,6 +301,7 @@ mod tests {
     fn hungry() -> Situation {
         Situation {
             starved: 100,
+            reserve: Lack::default(),
             node: Some(NodeFree { node: 3, free_huge: 0, pieces: Bytes::mib(1024) }),
             total: Some(Bytes::mib(16 << 10)),
             geometry: Geometry::X86_64,
@@ -399,6 +460,43 @@ mod tests {
                 now += Ns::s(wait - 1);
             }
         }
+    }
+
+    /// Nobody waits yet.
+    #[test]
+    fn a_reserve_is_made_when_a_half_of_it_is_gone() {
+        let (mut limits, total) = (Compaction::new(&config(5.0), Ns(0)), Bytes::mib(16 << 10));
+        let nodes = |first, second| {
+            let node = |node, free_huge| NodeFree { node, free_huge, pieces: Bytes::mib(1024) };
+            [node(0, first), node(1, second)]
+        };
+        let lack = |limits: &Compaction, first, second| {
+            let lack = limits.lack(&nodes(first, second), total, Geometry::X86_64, Ns::s(1));
+            lack.map(|(node, lack)| (node.node, lack.blocks, lack.is_low))
+        };
+        let mut machine = MachineSample::example();
+        machine.vmstat = [("thp_fault_alloc".to_owned(), 7)].into();
+        limits.observe(&machine, Ns(0));
+        assert_eq!(lack(&limits, 0, 0), None, "nothing was wanted yet");
+        machine.vmstat = [("thp_fault_alloc".to_owned(), 107)].into();
+        limits.observe(&machine, Ns::s(1));
+        assert_eq!(lack(&limits, 50, 50), None);
+        assert_eq!(lack(&limits, 50, 40), Some((1, 10, false)));
+        assert_eq!(lack(&limits, 20, 30), Some((0, 30, true)));
+        let situation =
+            |blocks, is_low| Situation { starved: 0, reserve: Lack { blocks, is_low }, ..hungry() };
+        assert_eq!(limits.step(&situation(10, false), Ns::s(1)), (None, None));
+        assert_eq!(starts(limits.step(&situation(30, true), Ns::s(1))).blocks, 30);
+        // Not before it is whole, or nothing is lacking any more.
+        assert_eq!(limits.step(&situation(10, false), Ns::s(2)), (None, None));
+        let stop = Compact::Stop(SkipReason::NothingWaits);
+        assert_eq!(limits.step(&situation(0, false), Ns::s(3)), (Some(stop), None));
+        // Two percent of the memory at most.
+        machine.vmstat = [("thp_fault_alloc".to_owned(), 9_107)].into();
+        limits.observe(&machine, Ns::s(4));
+        assert_eq!(limits.reserve(total, Geometry::X86_64), 163);
+        limits.configure(&Config::default(), Ns::s(5));
+        assert_eq!(limits.reserve(total, Geometry::X86_64), 0, "memory is not compacted");
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod backoff;
 pub mod bucket;
 pub mod budgets;
 pub mod compaction;
+pub mod demand;
 pub mod fair;
 pub mod fault_size;
 pub mod huge_faults;

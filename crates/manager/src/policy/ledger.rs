@@ -100,6 +100,7 @@ mod tests {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         };
         let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);

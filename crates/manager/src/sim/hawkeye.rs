@@ -48,6 +48,7 @@ fn decision(id: ProcId, at: Addr, region: &Region, action: Action, motive: Motiv
         warm: false,
         sample: false,
         another: false,
+        unhurried: false,
         outlook: None,
     }
 }

@@ -267,6 +267,7 @@ impl State {
         self.machine.geometry = machine.geometry;
         self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
         self.limits.pressure.machine(&config.watermark, &machine, now);
+        self.limits.compaction.observe(&machine, now);
         self.machine.sample = Some(machine);
         self.machine.taken = 0;
     }

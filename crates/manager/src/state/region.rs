@@ -293,6 +293,7 @@ mod tests {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         };
         let reason = SkipReason::AlreadyHuge;

@@ -18,7 +18,7 @@ pub(super) use obstacles::of_variants as obstacles_of_variants;
 pub(super) use prepare::{file_text, planned};
 pub(super) use run::{Way, carry_out, needs_leave, plan};
 
-use crate::cli::{Global, LabCommand};
+use crate::cli::{Global, LabCommand, LabExperiment};
 use crate::exit;
 use crate::output::Output;
 use hugewise_lab::store::Store;
@@ -39,14 +39,14 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
             setup::write(args, &text)?;
             match suite::is_one(&text) {
                 true => suite::setup(global, args, text),
-                false => setup::run(global, args, text),
+                false => setup::run(global, alone(&args.which, args)?, text),
             }
         }
         LabCommand::Run(args) => {
             let text = prepare::text_of(&args.which.experiment)?;
             match suite::is_one(&text) {
                 true => suite::run_all(global, args, text),
-                false => run::run(global, args, text),
+                false => run::run(global, alone(&args.which, args)?, text),
             }
         }
         LabCommand::Report(args) => {
@@ -66,4 +66,14 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
             Ok(Output::text("", code))
         }
     }
+}
+
+/// The arguments of an experiment that is no suite.
+fn alone<'a, T>(which: &LabExperiment, args: &'a T) -> anyhow::Result<&'a T> {
+    if which.workload.is_empty() {
+        return Ok(args);
+    }
+    let name = &which.experiment;
+    let why = format!("'{name}' has one workload: '--workload' chooses among those of a suite");
+    Err(exit::coded(exit::USAGE, why))
 }

@@ -58,6 +58,7 @@ pub(in crate::cmd) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
         experiment: "the plan".into(),
         quick: plan.quick,
         variant: Vec::new(),
+        workload: Vec::new(),
         repetitions: plan.repetitions,
     };
     let experiment = parse("the plan", &plan.text)?;

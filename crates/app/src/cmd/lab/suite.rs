@@ -18,7 +18,7 @@ use hugewise_experiment::enough::Enough;
 use hugewise_experiment::record::RunPlan;
 use hugewise_experiment::regret::{self, Material, Report};
 use hugewise_experiment::schedule;
-use hugewise_experiment::suite::{Part, SCHEMA, Suite, SuitePlan};
+use hugewise_experiment::suite::{Asked, Part, SCHEMA, Suite, SuitePlan};
 use hugewise_lab::engine::Start;
 use hugewise_lab::environment::{self, Environment, utc};
 use hugewise_lab::store::Store;
@@ -52,7 +52,7 @@ pub(super) fn is_one(text: &str) -> bool {
 /// The suite of a plan, and the experiments that follow from it; `name` is what it is called.
 fn read(name: &str, plan: &SuitePlan) -> anyhow::Result<(Suite, Vec<Part>)> {
     let suite: Suite = form::read(name, &plan.text).map_err(|faults| refused(name, &faults))?;
-    let parts = suite.parts(plan.quick, &plan.variants);
+    let parts = suite.parts(&Asked::from(plan));
     Ok((suite, parts.map_err(|faults| refused(name, &faults))?))
 }
 
@@ -154,6 +154,7 @@ fn planned(which: &LabExperiment, seed: Option<u64>, text: String) -> anyhow::Re
         seed: seed.unwrap_or(run::plan().seed),
         rounds: which.repetitions,
         variants: which.variant.clone(),
+        workloads: which.workload.clone(),
         environment: serde_json::to_value(Environment::read(&Root::live()))?,
         build: environment::build()?,
         began: utc(SystemTime::now()),
@@ -176,6 +177,8 @@ fn continued(
         Some(format!("this suite with the seed {}", old.seed))
     } else if !new.variants.is_empty() && old.variants != new.variants {
         Some(format!("this suite with the variants '{}'", old.variants.join(", ")))
+    } else if !new.workloads.is_empty() && old.workloads != new.workloads {
+        Some(format!("this suite with the workloads '{}'", old.workloads.join(", ")))
     } else if let Some((key, then, now)) = other {
         Some(format!("runs of another machine ({key}: {then}, and here {now})"))
     } else if old.build != new.build {
@@ -205,6 +208,7 @@ fn workloads(
             experiment: part.name.clone(),
             quick: plan.quick,
             variant: Vec::new(),
+            workload: Vec::new(),
             repetitions: plan.rounds,
         };
         match workload(plan.seed, &which, &part, directory.join(&part.name)) {

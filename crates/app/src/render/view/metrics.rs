@@ -273,6 +273,12 @@ fn compaction(all: &mut List, status: &ManagerStatus) {
     let compaction = &status.compaction;
     let wanted = Some(compaction.wanted_blocks as f64);
     all.gauge("blocks_wanted", "Regions that wait for a free block and nothing else.", wanted);
+    let reserve = Some(compaction.reserve_blocks as f64);
+    all.gauge(
+        "blocks_reserve",
+        "Free blocks that are kept ready for faults and promotions.",
+        reserve,
+    );
     let runs = Some(compaction.totals.runs as f64);
     all.counter("compaction_runs", "Runs of compaction that the manager began.", runs);
     let won = Some(compaction.totals.won as f64);

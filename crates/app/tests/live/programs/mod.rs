@@ -7,6 +7,7 @@
 //! To add one: a file here and a row in [`PROGRAMS`]. Trials start it by [`command`], or by
 //! `Hold::start_program` where it answers requests ([`kit`]).
 
+mod duty;
 mod fuse;
 mod kit;
 mod locks;
@@ -27,7 +28,7 @@ use std::process::{Command, ExitCode};
 /// What a program does with its arguments; an exit code.
 type Program = fn(&[OsString]) -> anyhow::Result<u8>;
 
-const PROGRAMS: [(&str, Program); 11] = [
+const PROGRAMS: [(&str, Program); 12] = [
     ("fuse-server", fuse::server),
     ("fuse-holder", fuse::holder),
     ("neighbour", neighbour::run),
@@ -36,6 +37,7 @@ const PROGRAMS: [(&str, Program); 11] = [
     ("no-terminal", session::without_terminal),
     ("terminal", session::on_terminal),
     ("namespaces", namespaces::run),
+    ("duty", duty::run),
     ("lending", namespaces::lending),
     ("container", namespaces::container),
     ("container-init", namespaces::container_init),

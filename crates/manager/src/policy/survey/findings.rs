@@ -219,6 +219,7 @@ impl One<'_> {
             warm: false,
             sample: false,
             another: false,
+            unhurried: false,
             outlook: None,
         };
         let rank = self.conditions.order.rank(&decision, self.accessed);

@@ -96,7 +96,7 @@ fn not_answering(manager: &ManagerStatus) -> String {
 /// What is done so that there are free blocks; nothing where nobody ever waited for any.
 fn compaction(now: &CompactionStatus) -> String {
     let Compactions { runs, won, cpu, .. } = &now.totals;
-    if now.wanted_blocks == 0 && *runs == 0 {
+    if now.wanted_blocks == 0 && now.reserve_blocks == 0 && *runs == 0 {
         return String::new();
     }
     let state = match now.held_back {
@@ -112,8 +112,12 @@ fn compaction(now: &CompactionStatus) -> String {
             format!("{} for a free block{cost}; ", waits(blocks))
         }
     };
+    let kept = match now.reserve_blocks {
+        0 => String::new(),
+        blocks => format!("; keeps {blocks} free"),
+    };
     let made = format!(
-        "; {} so far, {} made in {:.2} s of CPU",
+        "{kept}; {} so far, {} made in {:.2} s of CPU",
         counted(*runs, "run", "runs"),
         counted(*won, "block", "blocks"),
         cpu.as_s()

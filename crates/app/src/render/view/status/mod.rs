@@ -460,6 +460,7 @@ pub(crate) mod tests {
         let reasons = BTreeMap::from([(SkipReason::CompactionSlow, 2)]);
         CompactionStatus {
             wanted_blocks: 20,
+            reserve_blocks: 163,
             expected_cpu: Some(Ns::ms(56)),
             running: false,
             held_back: Some(SkipReason::CompactionSlow),
