@@ -137,8 +137,9 @@ impl Target {
 
     /// Waits a little for a moment in which all of the program sleeps, where there are such
     /// moments.
-    pub(crate) fn await_sleep(&mut self) {
-        self.threads.await_sleep();
+    /// Whether time passed.
+    pub(crate) fn await_sleep(&mut self) -> bool {
+        self.threads.await_sleep()
     }
 
     /// Carries out a call on it. All of the program slept through it where all threads slept before

@@ -72,23 +72,25 @@ impl Threads {
         Some(files)
     }
 
-    /// Waits a little for a moment in which all sleep, where there are such moments.
-    pub(crate) fn await_sleep(&mut self) {
-        let began = Instant::now();
+    /// Waits a little for a moment in which all sleep, where there are such moments. Whether time
+    /// passed.
+    pub(crate) fn await_sleep(&mut self) -> bool {
+        let (began, mut waited) = (Instant::now(), Duration::ZERO);
         while self.all_sleep() == Some(false) {
             if let Some(less) = self.skips.checked_sub(1) {
                 self.skips = less;
-                return;
+                return false;
             }
-            let waited = began.elapsed();
+            waited = began.elapsed();
             if waited >= PATIENCE {
                 self.misses = (self.misses + 1).min(MOST_DOUBLINGS);
                 self.skips = 1 << self.misses;
-                return;
+                return true;
             }
             std::thread::sleep((waited / 8).clamp(PAUSES[0], PAUSES[1]));
         }
         (self.misses, self.skips) = (0, 0);
+        !waited.is_zero()
     }
 }
 

@@ -111,7 +111,8 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
     if init::is_guest() {
         return Err(skip("times of an emulated processor say nothing"));
     }
-    let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB} --awake"))?);
+    // One of its threads reads memory all the time, and never sleeps.
+    let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB} --hot 2"))?);
     let trace = Trace::start(&scratch, "write == 1")?;
     let args = format!("--for 1h --keep-settings --pid {}", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
@@ -151,8 +152,14 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
 /// A lock that is had at once takes no longer, with the tracing.
 const AT_ONCE_S: f64 = 20e-6;
 
-/// A program that works a fifth of the time is promoted while it sleeps, and the time that it waits
-/// for its lock is no longer than what it is charged with.
+/// Calls that fit into the 4 ms for which the program sleeps, wherever in it they begin, seconds:
+/// where a host takes free memory back, others take longer.
+const FITS_S: f64 = 1.5e-3;
+/// Fewer say nothing.
+const LEAST_CALLS: u64 = 10;
+
+/// A program that works a fifth of the time is promoted while it sleeps, where calls are short
+/// enough, and the time that it waits for its lock is no longer than what it is charged with.
 fn waits_are_charged(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     if init::is_guest() {
@@ -170,20 +177,25 @@ fn waits_are_charged(_: &Turn) -> anyhow::Result<()> {
     let waits = waited(&lines, program.pid());
     ensure!(waits.len() > 1_000, "{} times a lock was wanted: {lines:?}", waits.len());
     let waited: f64 = waits.iter().filter(|wait| **wait > AT_ONCE_S).sum();
-    let (mut calls, mut asleep, mut charged) = (0, 0, 0.0);
+    let (mut short, mut asleep, mut charged) = (0, 0, 0.0);
     for call in journal(&scratch)?.iter().filter(|record| record["record"] == "action") {
         let took = call["call_ns"].as_f64().unwrap_or(0.0) / 1e9;
         let slept = call["asleep"] == true;
-        (calls, asleep) = (calls + 1, asleep + u64::from(slept));
+        if took < FITS_S {
+            (short, asleep) = (short + 1, asleep + u64::from(slept));
+        }
         charged += if slept { took / 8.0 } else { took };
     }
     let said = format!(
-        "{asleep} of {calls} calls while it slept; it waited {:.2} ms and is charged with {:.2} ms",
+        "{asleep} of {short} short calls while it slept; it waited {:.2} ms and is charged with {:.2} ms",
         waited * 1e3,
         charged * 1e3
     );
     println!("{said}");
-    ensure!(2 * asleep >= calls, "{said}");
     ensure!(waited <= charged, "{said}");
+    if short < LEAST_CALLS {
+        return Err(skip(format!("only {short} calls were short: memory is not backed")));
+    }
+    ensure!(2 * asleep >= short, "{said}");
     Ok(())
 }

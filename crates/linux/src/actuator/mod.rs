@@ -131,10 +131,6 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
-        if decision.unhurried {
-            // Before the re-check, which must be as late as it can.
-            target.await_sleep();
-        }
         let Checked { written, node } =
             match self.recheck(root, pages, target, decision, decision.sample) {
                 Ok(checked) => checked,
@@ -144,8 +140,11 @@ impl Actuator {
             return Outcome::Withheld { populated: written };
         }
         let Destination { pin, warm, fresh } = self.destination(root, pages, decision, node);
-        // A warm-up may take milliseconds, time enough for a fork or an exec: check again.
-        if fresh && let Err(reason) = self.recheck(root, pages, target, decision, false) {
+        let waited = decision.unhurried && target.await_sleep();
+        // Both may take milliseconds, time enough for a fork or an exec: check again.
+        if (fresh || waited)
+            && let Err(reason) = self.recheck(root, pages, target, decision, false)
+        {
             return skipped(reason, warm);
         }
         let (answer, call) = self.collapse(target, decision);
