@@ -187,7 +187,7 @@ fn waits_are_charged(_: &Turn) -> anyhow::Result<()> {
         charged += if slept { took / 8.0 } else { took };
     }
     let said = format!(
-        "{asleep} of {short} short calls while it slept; it waited {:.2} ms and is charged with {:.2} ms",
+        "{asleep} of {short} short calls during its sleep; waited {:.2} ms, charged {:.2} ms",
         waited * 1e3,
         charged * 1e3
     );
