@@ -28,7 +28,8 @@ pub(crate) struct Threads {
     dir: PathBuf,
     /// Files with their states; `None`: too many, or not listed.
     files: Option<Vec<PathBuf>>,
-    /// Links of the directory, which count threads (`proc_task_getattr` in `fs/proc/base.c`).
+    /// Links of the directory then, which count threads (`proc_task_getattr` in `fs/proc/base.c`);
+    /// 0: they are to be listed.
     links: u64,
     /// Waits in a row that were for nothing, and calls without one until the next.
     misses: u32,
@@ -45,13 +46,13 @@ impl Threads {
     /// Whether all of them sleep; `None`: there are too many, or it has ended.
     pub(crate) fn all_sleep(&mut self) -> Option<bool> {
         let links = fs::metadata(&self.dir).ok()?.nlink();
-        if links != self.links || self.files.is_none() {
+        if links != self.links {
             (self.files, self.links) = (self.list(), links);
         }
         for file in self.files.as_ref()? {
             let Some(sleeps) = sleeps(&fs::read(file).unwrap_or_default()) else {
                 // It ended, and another one may have come in its place.
-                self.files = None;
+                self.links = 0;
                 return Some(false);
             };
             if !sleeps {

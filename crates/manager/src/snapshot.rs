@@ -199,6 +199,10 @@ pub struct SizeSample {
     pub fmfi: Option<f64>,
 }
 
+/// Fewer folios on the whole machine hold too little that nobody wrote for regions to be left alone
+/// for it: two huge pages' worth (`docs/measurements.md#defaults-by-choice`).
+const FEW_FOLIOS: Bytes = Bytes::mib(4);
+
 /// Machine-wide values that policy and views use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineSample {
@@ -248,10 +252,11 @@ fn is_zero(count: &u64) -> bool {
 
 impl MachineSample {
     /// Whether a region that is not huge may hold pages that no program wrote: faults hand out
-    /// several pages at a time, or did.
+    /// several pages at a time, or did, and more than a few of these folios are left.
     pub fn has_multi_size_folios(&self) -> bool {
-        let in_use = |size: &SizeSample| size.mode != ThpMode::Never || size.folios > Some(0);
-        self.sizes.iter().any(in_use)
+        let bytes = |size: &SizeSample| size.folios.unwrap_or(0).saturating_mul(size.size.0);
+        let left: u64 = self.sizes.iter().map(bytes).fold(0, u64::saturating_add);
+        left >= FEW_FOLIOS.0 || self.sizes.iter().any(|size| size.mode != ThpMode::Never)
     }
 
     /// A machine for simulations and tests: 16 GiB, half free, no fragmentation.

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(again, loaded.config);
         assert!(text.contains("# --set\n"), "{text}");
         assert!(text.contains("x?y.toml:1\n"), "{text}");
-        assert!(text.contains("# 256.0 MiB (default)"), "{text}");
+        assert!(text.contains("# 1.0 GiB (default)"), "{text}");
         // A value too long to align pushes only its own comment.
         let columns = text.lines().filter_map(|l| l.rfind("  # ")).filter(|at| *at <= MAX_ALIGN);
         let columns: std::collections::BTreeSet<_> = columns.collect();

@@ -129,7 +129,9 @@ fn managers_see_each_other(_: &Turn) -> anyhow::Result<()> {
     let (first, second) = (Scratch::new()?, Scratch::new()?);
     let hold = Hold::start("--mib 8")?;
     let before = Settings::read()?;
-    let manager = manage(&first, &hold).start()?;
+    // What faults hand out it would set anew whenever memory changes.
+    let fixed = ["--set", "settings.fault_sizes=off"];
+    let manager = fixed.into_iter().fold(manage(&first, &hold), Manage::arg).start()?;
     let own = before.differences();
     let real = format!("(pid {})", manager.pid());
     let said = elsewhere(manage(&second, &hold).through(&programs::words("namespaces")).run()?)?

@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn limit(shop: &Shop, more: &[&str]) -> anyhow::Result<Said> {
     let url = format!("http://{}/", shop.address);
-    let all = ["lab", "limit", &url, "--from", "30", "--seconds", "2"];
+    let all = ["lab", "limit", &url, "--from", "30", "--seconds", "3"];
     hugewise([&all[..], more].concat())
 }
 

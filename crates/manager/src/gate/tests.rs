@@ -1,8 +1,9 @@
 use super::*;
 use crate::config::Promote;
 use crate::limits::waits::{Wait, Waits};
+use crate::snapshot::{SizeSample, ThpMode};
 use crate::state::Inspected;
-use hugewise_base::units::Geometry;
+use hugewise_base::units::{Bytes, Geometry};
 use std::collections::BTreeSet;
 
 fn thresholds() -> Thresholds {
@@ -130,4 +131,17 @@ fn scopes_stand_together_and_each_gate_is_named_once_in_its_scope() {
         assert!(!gate.closed_when.is_empty());
         assert!(seen.insert((gate.scope(), gate.closed_when)), "{}", gate.closed_when);
     }
+}
+
+#[test]
+fn a_few_folios_on_the_machine_are_no_reason_to_leave_regions_alone() {
+    let has = |mode, folios| {
+        let (size, folios) = (Bytes::kib(64), Some(folios));
+        let (partially_mapped, faults, fallbacks, splits, fmfi) = (None, None, None, None, None);
+        let size =
+            SizeSample { size, mode, folios, partially_mapped, faults, fallbacks, splits, fmfi };
+        MachineSample { sizes: vec![size], ..MachineSample::example() }.has_multi_size_folios()
+    };
+    assert!(!has(ThpMode::Never, 63) && has(ThpMode::Never, 64));
+    assert!(has(ThpMode::Always, 0));
 }

@@ -92,11 +92,14 @@ impl Budgets {
     }
 
     /// When an action that takes about `cost`, ns, may begin for a user on whom `worked`, ns, was
-    /// spent lately. A user leaves others half of what was spent on that user, and at most half of
-    /// the burst beyond one second's worth: one who comes new finds something, whatever others ask
-    /// for.
+    /// spent lately. What a user leaves to others grows with the square of that, up to half of the
+    /// burst beyond one second's worth: one who comes new finds most of it, whatever others ask for.
     pub fn ready_for(&self, cost: f64, worked: f64, now: Ns) -> Ns {
-        self.cpu.ready_at(cost + (worked / 2.0).min(self.reserve), now)
+        let left = match worked < self.reserve * 2.0 {
+            true => worked * worked / (4.0 * self.reserve),
+            false => self.reserve,
+        };
+        self.cpu.ready_at(cost + left, now)
     }
 
     /// Charges CPU time of a scan.

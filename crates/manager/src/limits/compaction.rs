@@ -205,10 +205,10 @@ impl Compaction {
 
     /// What is asked for, or the reason for which nothing is.
     fn begin(&mut self, situation: &Situation, now: Ns) -> Result<CompactAsk, SkipReason> {
-        let since = match situation.starved {
-            0 => now,
-            _ => *self.starved_since.get_or_insert(now),
-        };
+        let since = *self.starved_since.get_or_insert(now);
+        if situation.starved == 0 {
+            self.starved_since = None;
+        }
         if let Some(reason) = self.against_going_on(situation) {
             return Err(reason);
         }

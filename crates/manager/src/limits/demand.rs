@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// What is wanted within this time is wanted at once: a run of compaction takes seconds until its
 /// blocks are there (`docs/measurements.md#compaction`).
 const AT_ONCE: Ns = Ns::s(10);
-/// So many of these times are remembered: five minutes, as long as HawkEye's and Ingens's programs
-/// took between two phases of their growth.
+/// So many of these times are remembered: five minutes
+/// (`docs/measurements.md#defaults-by-choice`).
 const REMEMBERED: usize = 30;
 
 /// Counters of `/proc/vmstat` that say how often a block was wanted: by a fault or a collapse, with
@@ -77,7 +77,8 @@ mod tests {
         demand.observe(&vmstat(5_100, 40), Ns::s(3));
         assert_eq!(demand.most(), 140);
         for second in 4..300 {
-            demand.observe(&vmstat(5_101, 40), Ns::s(second));
+            let found = if second < 100 { 5_100 } else { 5_101 };
+            demand.observe(&vmstat(found, 40), Ns::s(second));
         }
         assert_eq!(demand.most(), 140);
         demand.observe(&vmstat(5_101, 40), Ns::s(310));
