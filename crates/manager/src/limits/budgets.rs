@@ -93,7 +93,8 @@ impl Budgets {
 
     /// When an action that takes about `cost`, ns, may begin for a user on whom `worked`, ns, was
     /// spent lately. What a user leaves to others grows with the square of that, up to half of the
-    /// burst beyond one second's worth: one who comes new finds most of it, whatever others ask for.
+    /// burst beyond one second's worth: one who comes new finds most of it, whatever others ask
+    /// for.
     pub fn ready_for(&self, cost: f64, worked: f64, now: Ns) -> Ns {
         let left = match worked < self.reserve * 2.0 {
             true => worked * worked / (4.0 * self.reserve),
