@@ -56,7 +56,7 @@ pub struct Target {
 struct Rest {
     /// Since when its CPU time is known to be what it is.
     since: Instant,
-    /// All of its threads sleep, as far as they can be read.
+    /// All of its threads sleep, or it used no CPU time for [`STILL`].
     asleep: bool,
 }
 
@@ -139,12 +139,12 @@ impl Target {
     /// moments.
     /// Whether time passed.
     pub(crate) fn await_sleep(&mut self) -> bool {
-        self.threads.await_sleep()
+        let rests = self.still_since().is_some_and(|since| since.elapsed() >= STILL);
+        !rests && self.threads.await_sleep()
     }
 
-    /// Carries out a call on it. All of the program slept through it where all threads slept before
-    /// and after it and its CPU time stayed the same, and where that was the same from [`STILL`]
-    /// before the call until after it.
+    /// Carries out a call on it. All of the program slept through it where it rested before and
+    /// after it, and its CPU time stayed the same.
     pub(crate) fn timed<T>(&mut self, call: impl FnOnce(BorrowedFd<'_>) -> T) -> (T, Call) {
         let before = self.rest();
         let began = Instant::now();
@@ -152,22 +152,31 @@ impl Target {
         let took = began.elapsed();
         let after = self.rest();
         let asleep = before.zip(after).is_some_and(|(before, after)| {
-            let still = began.saturating_duration_since(before.since) >= STILL;
-            before.since == after.since && (still || before.asleep && after.asleep)
+            before.since == after.since && before.asleep && after.asleep
         });
         let took = Ns(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         (answer, Call { took, asleep })
     }
 
-    /// How it rests at this moment; `None` when it ended. States come before CPU time: who ran and
-    /// sleeps by then was charged when going to sleep.
+    /// How it rests at this moment; `None` when it ended. Threads are asked only where CPU time
+    /// does not say it, and before that: a thread that ran and sleeps by then was charged when it
+    /// went to sleep.
     fn rest(&mut self) -> Option<Rest> {
+        let since = self.still_since()?;
+        if since.elapsed() >= STILL {
+            return Some(Rest { since, asleep: true });
+        }
         let asleep = self.threads.all_sleep() == Some(true);
+        Some(Rest { since: self.still_since()?, asleep })
+    }
+
+    /// Since when its CPU time is known to be what it is now; `None` when it ended.
+    fn still_since(&mut self) -> Option<Instant> {
         let time = cpu::process_cpu_time_of_ns(self.id.pid)?;
         let known = self.still.filter(|(_, before)| *before == time);
         let since = known.map_or_else(Instant::now, |(since, _)| since);
         self.still = Some((since, time));
-        Some(Rest { since, asleep })
+        Some(since)
     }
 
     /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
