@@ -136,8 +136,7 @@ impl Target {
     }
 
     /// Waits a little for a moment in which all of the program sleeps, where there are such
-    /// moments.
-    /// Whether time passed.
+    /// moments. Whether time passed.
     pub(crate) fn await_sleep(&mut self) -> bool {
         let rests = self.still_since().is_some_and(|since| since.elapsed() >= STILL);
         !rests && self.threads.await_sleep()

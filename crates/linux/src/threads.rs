@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The states of more threads are not read: each takes about 4 us, as long as a call takes for all
-/// of these (`docs/measurements.md#defaults-by-choice`).
+/// The states of more threads are not read: each takes 6 us, all of these as long as a short call
+/// (`docs/measurements.md#defaults-by-choice`).
 const MOST_THREADS: usize = 32;
 /// So long a moment is waited for in which all sleep: programs that serve requests sleep more often
 /// (`docs/measurements.md#defaults-by-choice`).
