@@ -131,7 +131,7 @@ fn json_has_a_schema_and_every_question() -> Result<Completion, Failed> {
     let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
     assert_eq!((json["schema"].as_u64(), json["command"].as_str()), (Some(1), Some("diagnose")));
     let questions = json["hosts"][0]["tree"].as_array().ok_or("questions")?;
-    assert_eq!(questions.len(), hugewise_evidence::diagnose::nodes::ALL.len());
+    assert_eq!(questions.len(), hugewise_evidence::diagnose::questions::ALL.len());
     let finding = &json["findings"][0];
     for key in ["cause", "severity", "title", "chain", "ruled_out", "missing", "remedies"] {
         assert!(!finding[key].is_null(), "{key}");

@@ -1,7 +1,7 @@
 //! The corpus: tickets written without knowledge of this program, each with its cause. It is a
 //! measure, not a list to be tuned to: what it shows is mended in the mechanism.
 
-use hugewise_evidence::diagnose::{Diagnosis, Severity, Thresholds, diagnose, nodes};
+use hugewise_evidence::diagnose::{Diagnosis, Severity, Thresholds, diagnose, questions};
 use hugewise_evidence::recording::Builder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ fn outcome(case: &Case, found: &Diagnosis) -> &'static str {
 /// A question that is ruled out although its cause is the truth.
 fn contradicted(case: &Case, found: &Diagnosis) -> Option<&'static str> {
     let steps = found.findings.iter().flat_map(|finding| &finding.ruled_out);
-    let cause = |node: &str| nodes::find(node).and_then(|node| node.cause);
+    let cause = |node: &str| questions::find(node).and_then(|node| node.cause);
     let first = |node: &&str| {
         let key = cause(node).map(|cause| cause.about().key);
         key.is_some() && case.truth.first().map(String::as_str) == key

@@ -10,6 +10,8 @@ macro_rules! text_of {
 
 #[path = "diagnose/coverage.rs"]
 mod coverage;
+#[path = "diagnose/explained.rs"]
+mod explained;
 #[path = "diagnose/joins.rs"]
 mod joins;
 #[path = "diagnose/logged.rs"]

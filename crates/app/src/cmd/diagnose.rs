@@ -24,7 +24,7 @@ use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{placement, rules, signature};
 use hugewise_evidence::diagnose::diagnose;
-use hugewise_evidence::diagnose::nodes::Node;
+use hugewise_evidence::diagnose::node::Node;
 use hugewise_evidence::placement::{HOSTS_MIN, Placement};
 use hugewise_evidence::recording::Recording;
 use hugewise_evidence::signature::resembled;

@@ -1,11 +1,9 @@
-//! Causes: what a yes means, how bad it is, and what to do about it; by `data/causes.tsv`.
-
-use std::sync::LazyLock;
+//! Causes: what a yes means, and how bad it is.
 
 use serde::{Deserialize, Serialize};
 
-use super::remedy::{self, Remedy};
-use crate::table::{named_enum, table};
+use super::remedy::Remedy;
+use crate::table::named_enum;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -173,48 +171,18 @@ named_enum! {
         WorkersFull "workers_full",
         FpmFull "php_fpm_full",
         NginxDrops "nginx_drops",
-    }
-}
-
-static ABOUT: LazyLock<Vec<About>> = LazyLock::new(|| {
-    table!("causes.tsv").about(Cause::ALL, Cause::key, |row, _| {
-        let [key, severity, ladder, title] = row.fields();
-        let remedies = remedy::ladder(ladder);
-        let remedies = remedies.unwrap_or_else(|| row.refuse("no such ladder of remedies"));
-        About { key, severity: row.word(severity), title, remedies }
-    })
-});
-
-impl Cause {
-    /// What is said about it.
-    pub fn about(self) -> About {
-        ABOUT[self as usize]
+        MemoryUnlisted "memory_unlisted",
+        HugetlbOtherSizes "hugetlb_other_sizes",
+        ProcessGrows "process_grows",
+        Thrashing "thrashing",
+        KswapdSpins "kswapd_spins",
+        CompactionSinceBoot "compaction_since_boot",
+        SerialRequests "serial_requests",
     }
 }
 
 impl Serialize for Cause {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diagnose::nodes;
-
-    #[test]
-    fn every_cause_is_somebodys_and_has_remedies() {
-        for cause in Cause::ALL {
-            let about = cause.about();
-            assert!(nodes::ALL.iter().any(|node| node.cause == Some(*cause)), "{}", about.key);
-            assert!(!about.remedies.is_empty(), "{}", about.key);
-            let reaches: Vec<_> = about.remedies.iter().map(|remedy| remedy.reach).collect();
-            assert!(reaches.is_sorted(), "{}: the smallest reach comes first", about.key);
-        }
-        let mut keys: Vec<&str> = Cause::ALL.iter().map(|cause| cause.key()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), Cause::ALL.len());
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::cause::Cause;
+use super::explain;
 use super::finding::{Finding, order};
 use crate::table::table;
 
@@ -28,6 +29,7 @@ static FOLLOWS: LazyLock<Vec<(Cause, Vec<Cause>)>> = LazyLock::new(|| {
             _ => row.refuse("the section is neither groups nor roots"),
         }
     }
+    follows.extend(explain::ALL.iter().map(|it| (it.cause, it.leads_to.to_vec())));
     follows
 });
 
@@ -57,6 +59,9 @@ fn may_be_server(found: &Finding) -> bool {
         ["redis", "valkey", "CPU "].iter().any(|start| subject.starts_with(start))
     })
 }
+
+/// Causes that name a state of the CPUs, for want of a better one.
+const UNEXPLAINED: [Cause; 3] = [Cause::KernelTime, Cause::Iowait, Cause::Interrupts];
 
 /// Puts each root before what follows from it, the worst group first. What follows has no remedies
 /// of its own: to mend the root is the remedy.
@@ -96,7 +101,9 @@ pub(super) fn linked(mut all: Vec<Finding>) -> Vec<Finding> {
     groups.sort_by(|a, b| {
         worst(a).zip(worst(b)).map_or(std::cmp::Ordering::Equal, |(a, b)| order(a, b))
     });
-    groups.into_iter().flatten().chain(rest).collect()
+    // What only says that something is not explained says nothing beside what explains it.
+    let tells = |found: &Finding| found.follows.is_none() || !UNEXPLAINED.contains(&found.cause);
+    groups.into_iter().flatten().chain(rest).filter(tells).collect()
 }
 
 /// The finding of a group that counts most.

@@ -111,7 +111,7 @@ pub struct Finding {
 impl Finding {
     /// Causes of the questions on the way to it.
     fn steps_towards(&self) -> Vec<Cause> {
-        let nodes = self.chain.iter().filter_map(|step| super::nodes::find(step.node));
+        let nodes = self.chain.iter().filter_map(|step| super::questions::find(step.node));
         nodes.filter_map(|node| node.cause).filter(|cause| *cause != self.cause).collect()
     }
 }
@@ -369,7 +369,7 @@ fn joined(mut same: Vec<Finding>) -> Option<Finding> {
 }
 
 fn is_of(step: &Step, cause: Cause) -> bool {
-    super::nodes::find(step.node).is_some_and(|node| node.cause == Some(cause))
+    super::questions::find(step.node).is_some_and(|node| node.cause == Some(cause))
 }
 
 /// Which of two comes first: the worse; among equals the heavier, then the better founded.

@@ -130,6 +130,21 @@ impl Look<'_> {
         subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
     }
 
+    /// Every reading of a state, whichever listing has it: several listings of one state are one line
+    /// in their order, as somebody took them one after the other.
+    pub(crate) fn all_readings(&self, field: Field) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (subject, all) in self.host.subjects(field) {
+            let mut all: Vec<&Series> = all.iter().collect();
+            all.sort_by_key(|series| series.source);
+            let Some(first) = all.first() else { continue };
+            let mut line = line_of(field, subject, first);
+            line.points = all.iter().flat_map(|series| &series.points).copied().collect();
+            lines.push(line);
+        }
+        lines
+    }
+
     /// The sum of several fields of one subject, where all have values of the same time. Fields
     /// without a series count as 0, as long as the first has one.
     pub fn sum(&self, name: Field, fields: &[Field], subject: &Subject) -> Option<Line> {

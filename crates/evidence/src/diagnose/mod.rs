@@ -9,14 +9,20 @@
 mod answer;
 mod cause;
 mod consequence;
+mod explain;
+mod explanation;
 mod extreme;
 mod finding;
 mod interval;
 mod look;
+mod machine;
 mod missing;
 mod moment;
 mod narrow;
+pub mod node;
 pub mod nodes;
+mod pressure;
+pub mod questions;
 mod relate;
 mod remedy;
 mod seen;
@@ -34,6 +40,7 @@ pub use finding::{Confidence, Finding, Level, Step, Unseen};
 pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
 pub use look::{Line, Look};
 pub use missing::RECORDED;
+pub use pressure::{Load, Pressure};
 pub use relate::{Ramp, ramp, rank_correlation};
 pub use remedy::{Reach, Remedy, When};
 pub use seen::Seen;
@@ -54,6 +61,10 @@ pub struct Examined {
     pub host: Option<String>,
     /// Every question, in order.
     pub tree: Vec<Asked>,
+    /// The resources under pressure, the most loaded first.
+    pub pressure: Vec<Pressure>,
+    /// What the machine does, in three lines at most.
+    pub doing: Vec<Evidence>,
 }
 
 /// What came out.
@@ -77,6 +88,11 @@ impl Diagnosis {
     /// The worst severity; `None` without findings.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// Whether a resource is under pressure: then nothing found is no all-clear.
+    pub fn is_under_pressure(&self) -> bool {
+        self.hosts.iter().any(|host| !host.pressure.is_empty())
     }
 }
 
@@ -105,7 +121,8 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
             Facts { linux: release.and_then(remedy::version), profiled, ..Facts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
-        hosts.push(Examined { host: host.name.clone(), tree });
+        let (pressure, doing) = (pressure::pressures(&look), pressure::doing(&look));
+        hosts.push(Examined { host: host.name.clone(), tree, pressure, doing });
     }
     let findings = consequence::linked(findings);
     Diagnosis {

@@ -1,6 +1,7 @@
 //! What to do: ladders of remedies, the smallest reach first, each with its command and its check;
 //! by `data/remedies.tsv`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -62,19 +63,31 @@ pub enum When {
 }
 
 /// One step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remedy {
     /// How far it reaches.
     pub reach: Reach,
     /// What to do.
     pub what: &'static str,
-    /// The command.
-    pub command: &'static str,
+    /// The command, with values from the text where they are known.
+    pub command: Cow<'static, str>,
     /// How to see that it helped.
     pub verify: &'static str,
     /// When it can be done, and helps.
     #[serde(skip)]
     pub when: When,
+}
+
+impl Remedy {
+    /// A step that can always be done.
+    pub(super) const fn new(
+        reach: Reach,
+        what: &'static str,
+        command: &'static str,
+        verify: &'static str,
+    ) -> Self {
+        Self { reach, what, command: Cow::Borrowed(command), verify, when: When::Always }
+    }
 }
 
 /// What is known of the machine that decides which remedies are shown; `None`: they all are.
@@ -110,7 +123,7 @@ impl Facts {
 
 /// The steps of a ladder that the machine can go.
 pub(super) fn fitting(ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
-    ladder.iter().filter(|remedy| facts.fit(remedy.when)).copied().collect()
+    ladder.iter().filter(|remedy| facts.fit(remedy.when)).cloned().collect()
 }
 
 /// Version of a kernel by its release, `5.14.0-362.el9`.
@@ -132,7 +145,7 @@ fn remedy(row: &Row) -> Remedy {
     let (reach, when) = place.split_once(' ').unwrap_or((place, "always"));
     let linux = when.strip_prefix("linux ").and_then(version);
     let when = linux.map_or_else(|| row.word(when), |(major, minor)| When::Linux(major, minor));
-    Remedy { reach: row.word(reach), what, command, verify, when }
+    Remedy { reach: row.word(reach), what, command: Cow::Borrowed(command), verify, when }
 }
 
 /// The ladder of that name.
@@ -140,16 +153,8 @@ pub(super) fn ladder(name: &str) -> Option<&'static [Remedy]> {
     LADDERS.get(name).map(Vec::as_slice)
 }
 
+/// All ladders of the table, by their names.
 #[cfg(test)]
-mod tests {
-    use super::super::cause::Cause;
-    use super::*;
-
-    #[test]
-    fn every_ladder_is_one_of_a_cause() {
-        for (name, ladder) in LADDERS.iter() {
-            let used = |cause: &Cause| std::ptr::eq(cause.about().remedies, ladder.as_slice());
-            assert!(Cause::ALL.iter().any(used), "{name}");
-        }
-    }
+pub(super) fn ladders() -> impl Iterator<Item = (&'static str, &'static [Remedy])> {
+    LADDERS.iter().map(|(name, ladder)| (*name, ladder.as_slice()))
 }

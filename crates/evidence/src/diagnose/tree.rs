@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::answer::{Answer, Verdict};
 use super::interval::{Interval, apart};
 use super::look::Look;
-use super::nodes::{ALL, Node};
+use super::node::Node;
+use super::questions::{ALL, find};
 
 /// A question that was asked, or why not.
 #[derive(Clone, Debug, Serialize)]
@@ -37,7 +38,7 @@ impl Asked {
 
     /// The node.
     pub fn node(&self) -> Option<&'static Node> {
-        super::nodes::find(self.id)
+        find(self.id)
     }
 }
 

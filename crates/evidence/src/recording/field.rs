@@ -265,6 +265,7 @@ fields! {
     HugetlbReserved "hugetlb.reserved_bytes" Bytes Instant "HugeTLB pool promised, not yet handed \
         out";
     HugetlbSurplus "hugetlb.surplus_bytes" Bytes Instant "HugeTLB pages above the pool's size";
+    HugetlbAll "hugetlb.all_bytes" Bytes Instant "HugeTLB pages of all sizes";
     HugetlbPage "hugetlb.page_bytes" Bytes Instant "size of a HugeTLB page";
 
     // By NUMA node.

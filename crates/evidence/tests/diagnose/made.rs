@@ -97,7 +97,11 @@ const CASES: &[Case] = &[
     (&[text_of!("meminfo-tables.txt")], &["page_tables"], &[]),
     (&[text_of!("meminfo-hugetlb.txt")], &["hugetlb_unused"], &[]),
     (&[text_of!("meminfo-hugetlb-promised.txt")], &[], &[]),
-    (&[text_of!("vmstat-troubled.txt")], &[], &["oom_kills", "fragmentation"]),
+    (
+        &[text_of!("vmstat-troubled.txt")],
+        &[],
+        &["oom_kills", "compaction_since_boot", "fragmentation"],
+    ),
     (&[text_of!("buddyinfo-fragmented.txt")], &[], &["fragmentation"]),
     (&[text_of!("huge-stats-bloat.txt"), text_of!("meminfo-healthy.txt")], &["bloat"], &[]),
     // Settings.

@@ -46,21 +46,21 @@ const RUNS: &[Run] = &[
     run!(
         "hdd",
         "io: --hdd 2, direct, sequential",
-        ["disk_latency", "steal"],
-        ["disk_latency", "steal"]
+        ["serial_requests", "steal"],
+        ["serial_requests", "steal"]
     ),
     run!(
         "hddrnd",
         "io: --hdd 2, direct, random 4 KiB",
-        ["disk_latency", "steal"],
-        ["disk_latency", "steal"]
+        ["serial_requests", "steal"],
+        ["serial_requests", "steal"]
     ),
     // sync(2) again and again: requests that tasks wait for, and kernel time for them.
     run!(
         "io",
         "io: --io 4: sync",
-        ["disk_latency", "blocked_tasks", "disk_requests", "steal"],
-        ["disk_latency", "disk_requests", "steal"]
+        ["serial_requests", "blocked_tasks", "disk_requests", "steal"],
+        ["serial_requests", "disk_requests", "steal"]
     ),
     // Reads and writes of the page cache, sync and more: system calls, and fewer requests.
     run!("iomix", "io: --iomix", ["system_calls", "steal"], ["system_calls", "steal"]),

@@ -37,7 +37,7 @@ pub(super) fn code(
     match found.worst() {
         Some(Severity::Critical) => exit::CRITICAL,
         Some(Severity::Warning) => exit::WARNING,
-        Some(Severity::Note) | None if out_of_line => exit::WARNING,
+        Some(Severity::Note) | None if out_of_line || found.is_under_pressure() => exit::WARNING,
         Some(Severity::Note) | None if partial(found) || not_compared => exit::PARTIAL,
         Some(Severity::Note) | None => exit::OK,
     }

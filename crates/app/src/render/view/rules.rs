@@ -3,8 +3,8 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_evidence::diagnose::nodes::{ALL, Node};
 use hugewise_evidence::diagnose::{Cause, Threshold, Thresholds};
+use hugewise_evidence::diagnose::{node::Node, questions::ALL};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 

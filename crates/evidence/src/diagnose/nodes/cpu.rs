@@ -19,7 +19,7 @@ pub(super) fn any(look: &Look<'_>) -> Answer {
 }
 
 /// Mean and highest value of each state in one sentence, the largest first.
-fn shares(look: &Look<'_>) -> Vec<Evidence> {
+pub(in crate::diagnose) fn shares(look: &Look<'_>) -> Vec<Evidence> {
     let machine = &Subject::Machine;
     let lines = [
         look.user(machine),
@@ -193,8 +193,7 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     let queue = look.mean_of(Field::RunQueue).or_else(load);
     let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
     let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
-    let busy = look.mean_busy();
-    let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
+    let Some(busy) = look.mean_busy() else { return Answer::unknown(&[CPU]) };
     let text = format!(
         "{} for {}",
         write::counted(queue.value, "task runs or waits", "tasks run or wait"),

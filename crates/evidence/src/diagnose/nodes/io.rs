@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use super::traffic::Traffic;
-use crate::diagnose::interval::episodes;
+use crate::diagnose::interval::{episodes, spacing_s};
 use crate::recording::readers::kernel_log::DISK_LOG;
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ const COLUMNS: [Field; 13] = [
 pub(super) struct Disk<'a> {
     pub(super) line: Line,
     columns: BTreeMap<Field, &'a Series>,
+    /// Whether its own columns contradict how busy it is said to be: that follows from them then.
+    suspect: bool,
 }
 
 impl<'a> Disk<'a> {
@@ -42,14 +44,49 @@ impl<'a> Disk<'a> {
             Some((field, all.iter().find(|series| series.is_of(&sources))?))
         };
         let columns = COLUMNS.into_iter().filter_map(column).collect();
-        Self { line, columns }
+        let mut disk = Self { line, columns, suspect: false };
+        disk.contradict();
+        disk
     }
 
     /// The value of `field` in the row of a sample.
     pub(super) fn get(&self, field: Field, index: usize) -> Option<f64> {
-        self.columns.get(&field)?.beside(index, self.line.points.get(index)?.at)
+        let point = self.line.points.get(index)?;
+        match field {
+            Field::DiskBusy => Some(point.value),
+            _ => self.columns.get(&field)?.beside(index, point.at),
+        }
+    }
+
+    /// Requests that are in flight at a time, by Little's law: their rate times their time.
+    fn in_flight(&self, index: usize) -> Option<f64> {
+        const PARTS: [(Field, Field); 3] = [
+            (Field::DiskReads, Field::DiskReadAwait),
+            (Field::DiskWrites, Field::DiskWriteAwait),
+            (Field::DiskTransfers, Field::DiskAwait),
+        ];
+        let part = |(rate, wait)| Some(self.get(rate, index)? * self.get(wait, index)? / 1000.0);
+        PARTS.into_iter().filter_map(part).reduce(f64::max)
+    }
+
+    /// Some kernels and drivers keep no time of a disk's use (`io_ticks` in block/genhd.c): a disk
+    /// that serves requests and was never busy was busy as long as they took.
+    fn contradict(&mut self) {
+        for index in 0..self.line.points.len() {
+            let Some(in_flight) = self.in_flight(index) else { continue };
+            let point = &mut self.line.points[index];
+            if point.value < IDLE_PERCENT && in_flight >= IN_FLIGHT_MIN {
+                point.value = (in_flight * 100.0).min(100.0);
+                self.line.ground = Ground::Derived;
+                self.suspect = true;
+            }
+        }
     }
 }
+
+/// A disk that is said to be less busy, with as many requests in flight or more, is not.
+const IDLE_PERCENT: f64 = 1.0;
+const IN_FLIGHT_MIN: f64 = 0.3;
 
 /// The disks that are hardware, each with its columns.
 pub(super) fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
@@ -107,6 +144,9 @@ fn is_stuck(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
         [Field::DiskReads, Field::DiskWrites, Field::DiskTransfers, Field::DiskFlushes];
     let mut kinds = KINDS.into_iter().filter_map(get).peekable();
     let none = kinds.peek().is_some() && kinds.all(|rate| rate <= 0.0);
+    // A driver that counts no requests still moves bytes.
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].into_iter().filter_map(get);
+    let none = none && bytes.sum::<f64>() <= 0.0;
     let queues = get(Field::DiskQueue).is_some_and(|queue| queue >= 1.0);
     let busy = get(Field::DiskBusy).is_some_and(|busy| busy >= look.limit(T::DiskBusy));
     none && queues && busy
@@ -133,7 +173,12 @@ fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
 /// How long a request waits: the longest of what is known.
 pub(super) fn wait(get: &impl Fn(Field) -> Option<f64>) -> Option<f64> {
     let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-    waits.into_iter().filter_map(get).reduce(f64::max)
+    let longest = waits.into_iter().filter_map(get).reduce(f64::max);
+    // Where a queue stands and no request is counted, nobody timed one.
+    let rates = [Field::DiskReads, Field::DiskWrites, Field::DiskTransfers];
+    let rate: f64 = rates.into_iter().filter_map(get).sum();
+    let uncounted = rate <= 0.0 && get(Field::DiskQueue).is_some_and(|queue| queue >= 1.0);
+    longest.filter(|wait| *wait > 0.0 || !uncounted)
 }
 
 /// Blocks in a request of a sample, as the tool says or as bytes over requests.
@@ -197,13 +242,20 @@ fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
         let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
         evidence.push(look.say(&seen, &format!("{whose}{before}{amount}{after}")));
     }
+    if worst.disk.suspect {
+        let text = "its time in use is given as 0: it follows from the requests and their time";
+        evidence.push(Evidence::derived(text));
+    }
     evidence
 }
 
 /// Do programs wait for storage over the network?
 pub(super) fn remote(look: &Look<'_>) -> Answer {
-    let disk = |subject: &Subject| matches!(subject, Subject::Disk(_));
-    let busiest = look.top_of(Field::DiskBusy, disk);
+    // Without CPUs that wait there is nothing to explain.
+    if look.mean_of(Field::CpuIowait).is_none() {
+        return Answer::unknown(&[CPU]);
+    }
+    let busiest = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
     let Some(busiest) = busiest else { return Answer::unknown(&[DISKS]) };
     let limit = look.limit(T::DiskInUse);
     let evidence = vec![look.quote(&busiest)];
@@ -237,6 +289,10 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
     look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
 }
 
+/// A request that takes less is served by flash as fast as flash does (nvme(4) drives: 0.02 to
+/// 0.2 ms): not the disk is slow.
+const PROMPT_MS: f64 = 0.5;
+
 /// Do programs wait for one request after the other, though no disk is saturated?
 pub(super) fn latency(look: &Look<'_>) -> Answer {
     let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
@@ -244,7 +300,8 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
     let evidence = shape(look, &worst);
     let stuck = is_stuck(look, &|field| worst.get(field));
     let idle = point.value < look.limit(T::DiskInUse);
-    if stuck || idle || worst.saturated || full_queue(look).is_some() {
+    let prompt = wait(&|field| worst.get(field)).is_some_and(|wait| wait < PROMPT_MS);
+    if stuck || prompt || idle || worst.saturated || full_queue(look).is_some() {
         return Answer::no(evidence);
     }
     let size = request_blocks(look).map(|(_, evidence)| evidence);
@@ -274,7 +331,7 @@ pub(super) fn stuck(look: &Look<'_>) -> Answer {
     let mut other = None;
     for disk in disks(look) {
         let last = disk.line.points.len().saturating_sub(1);
-        if !is_stuck(look, &|field| disk.get(field, last)) {
+        if !is_stuck(look, &|field| disk.get(field, last)) || stalls_briefly(look, &disk) {
             other = other.or_else(|| look.highest(&disk.line));
             continue;
         }
@@ -290,6 +347,22 @@ pub(super) fn stuck(look: &Look<'_>) -> Answer {
         return Answer::yes(0.8, vec![look.say(&seen, &text)]).and(logged);
     }
     other.map_or_else(|| Answer::unknown(&[DISKS]), |seen| Answer::no(vec![look.quote(&seen)]))
+}
+
+/// Whether a disk that answers in other samples stood still for a moment at the end: a second
+/// without an answer is a long request, not a failure.
+fn stalls_briefly(look: &Look<'_>, disk: &Disk<'_>) -> bool {
+    const SAMPLES_MIN: usize = 3;
+    const STILL_MIN_S: i64 = 10;
+    let count = disk.line.points.len();
+    let still = |index: &usize| is_stuck(look, &|field| disk.get(field, *index));
+    let run = (0..count).rev().take_while(still).count();
+    if run == count {
+        return false;
+    }
+    let seconds = spacing_s(&disk.line.points)
+        .map(|spacing| spacing.saturating_mul(i64::try_from(run).unwrap_or(i64::MAX)));
+    seconds.map_or(run < SAMPLES_MIN, |seconds| seconds < STILL_MIN_S)
 }
 
 /// Do programs wait until a disk has emptied its cache?
@@ -347,7 +420,7 @@ fn complaints(look: &Look<'_>, disk: &Subject) -> Option<Evidence> {
 }
 
 /// Is a disk saturated?
-pub(super) fn disk(look: &Look<'_>) -> Answer {
+pub(in crate::diagnose) fn disk(look: &Look<'_>) -> Answer {
     let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
     let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
     let evidence = shape(look, &worst);
@@ -394,8 +467,40 @@ pub(super) fn waited_for(look: &Look<'_>) -> Answer {
 pub(super) fn clogged(look: &Look<'_>) -> Answer {
     let wait = worst(look).and_then(|worst| wait(&|field| worst.get(field)));
     let answer = disk(look);
-    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
-    if answer.is_yes() && !long { Answer::no(answer.evidence) } else { answer }
+    let queue = worst(look).and_then(|worst| worst.get(Field::DiskQueue));
+    // Where nobody timed requests, so many in the queue are a long wait.
+    let many = wait.is_none() && queue.is_some_and(|queue| queue >= QUEUE_LONG);
+    let long = many || wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    let waits = cpus_waiting(look);
+    if answer.is_yes() && !long && waits.is_none() {
+        return Answer::no(answer.evidence).if_close(true);
+    }
+    answer.backed(waits)
+}
+
+/// Requests in a queue that no disk serves within [`T::DiskAwaitLong`]: at 300 a second, what disks
+/// that turn do at most.
+const QUEUE_LONG: f64 = 30.0;
+
+/// That CPUs wait for requests, in CPUs where their number is known: the share of a machine of 64
+/// hides that all of a program waits.
+fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
+    /// One task that waits all the time.
+    const TASKS_MIN: f64 = 1.0;
+    /// Where the CPUs are not known: a task on a machine of ten.
+    const SHARE_MIN_PERCENT: f64 = 10.0;
+    let mean = look.mean_of(Field::CpuIowait)?;
+    let Some(cpus) = look.cpus() else {
+        return (mean.value >= SHARE_MIN_PERCENT).then(|| look.quote(&mean));
+    };
+    let tasks = mean.value / 100.0 * cpus;
+    let text = format!(
+        "{}: {} of {} CPUs wait",
+        write::sentence(&mean),
+        write::number(tasks),
+        write::number(cpus)
+    );
+    (tasks >= TASKS_MIN).then(|| look.derive(&mean, &text))
 }
 
 /// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.
@@ -448,10 +553,33 @@ fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
         let seen = Seen { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
         return Some((blocks, look.derive(&seen, &text)));
     }
+    if let Some(merged) = merged(look, &worst) {
+        return Some(merged);
+    }
     let size = worst.get(Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
     let seen = Seen { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
     let text = format!("{} or {:.0} blocks of 4 KiB", write::sentence(&seen), size / BLOCK_BYTES);
     Some((size / BLOCK_BYTES, look.say(&seen, &text)))
+}
+
+/// Of a driver that counts bytes and no requests: many were merged with a neighbour, so they are
+/// long ones.
+fn merged(look: &Look<'_>, worst: &Worst<'_>) -> Option<(f64, Evidence)> {
+    const MERGES_MIN_PER_S: f64 = 100.0;
+    let disk = &worst.disk.line.subject;
+    let merges =
+        [Field::DiskReadMerges, Field::DiskWriteMerges].map(|field| look.peak(field, disk));
+    let most = most(merges.into_iter().flatten())?;
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].map(|field| worst.get(field));
+    let bytes: f64 = bytes.into_iter().flatten().sum();
+    let none = worst.get(Field::DiskReads)? + worst.get(Field::DiskWrites)? <= 0.0;
+    let text = format!(
+        "{disk}: {}/s and no count of requests; {} of them were merged a second",
+        write::bytes(bytes),
+        write::number(most.value)
+    );
+    let many = none && bytes > 0.0 && most.value >= MERGES_MIN_PER_S;
+    many.then(|| (look.limit(T::SequentialBlocks), look.derive(&most, &text)))
 }
 
 /// Are the requests large, so that the disk's bandwidth is the limit?

@@ -125,6 +125,11 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
         write::number(faults.value)
     );
     let evidence = vec![look.say(&freed, &text)];
+    // Pages that the kernel takes away are freed as well: nobody gave them back.
+    let taken = look.mean_of(Field::Steal).filter(|taken| taken.value * 2.0 >= freed.value);
+    if let Some(taken) = taken {
+        return Answer::no(evidence).and([look.quote(&taken)]);
+    }
     Answer::when(
         freed.value * 100.0 >= faults.value * look.limit(T::FreedShare),
         share.map_or(0.2, |(share, _)| share),
@@ -203,7 +208,7 @@ const COMPACT_FACTOR: f64 = 28.0;
 const LISTED_FEW: usize = 20;
 
 /// Does a kernel thread of this name take the time?
-pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
+pub(in crate::diagnose) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
     let lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));

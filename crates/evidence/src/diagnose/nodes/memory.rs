@@ -4,6 +4,7 @@ use super::prelude::*;
 use std::collections::BTreeSet;
 
 use super::age::{ago, is_old};
+use crate::diagnose::machine::memory as machine;
 use crate::recording::readers::kernel_log::{KILLS, LOG};
 
 /// Is there no free block of a huge page's size though memory is free?
@@ -118,21 +119,58 @@ fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
 
 /// Is hardly any memory available?
 pub(super) fn short(look: &Look<'_>) -> Answer {
-    let lowest = look.lowest_of(Field::MemAvailable);
-    let (Some(seen), Some(total)) = (lowest, look.memory_bytes()) else {
+    let (Some(room), Some(total)) = (machine::room(look), look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
     // A HugeTLB pool is in use by design: what is short is the rest.
     let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
     let rest = (total - pool).max(1.0);
-    let percent = seen.value / rest * 100.0;
-    let share = write::value(Unit::Percent, percent);
-    let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
-    let evidence = vec![look.say(&seen, &text)];
-    let little = seen.value <= look.limit(T::AvailableLowBytes);
-    Answer::when(little && percent <= look.limit(T::AvailableLow), 0.5, evidence)
-        .backed(other_look(look, &seen))
-        .backed(kept_free(look, &seen, total))
+    let percent = room.bytes.percent_of(rest);
+    let of_all =
+        |percent| format!("{} of {}", write::value(Unit::Percent, percent), write::bytes(rest));
+    let evidence = match room.bytes.low == room.bytes.high {
+        true => {
+            let text = format!("{}: {}", write::sentence(&room.seen), of_all(percent.low));
+            look.say(&room.seen, &text)
+        }
+        false if room.bytes.high.is_finite() => {
+            let most = write::bytes(room.bytes.high);
+            let text =
+                format!("at most {most} are available, caches included: {}", of_all(percent.high));
+            look.derive(&room.seen, &text)
+        }
+        false => look
+            .say(&room.seen, &format!("{}: {}", write::sentence(&room.seen), of_all(percent.low))),
+    };
+    // Where swap is used up as well, nothing more can be moved out.
+    let swap = swap_full(look);
+    let limit = look.limit(T::AvailableLow) * if swap.is_some() { SWAP_FULL_FACTOR } else { 1.0 };
+    let little = room.bytes.high <= look.limit(T::AvailableLowBytes);
+    match percent.reaches(limit) {
+        None => Answer { evidence: vec![evidence], ..Answer::unknown(&[MEMINFO]) },
+        Some(above) => Answer::when(!above && little, 0.5, vec![evidence])
+            .backed(swap)
+            .backed(other_look(look, &room.seen))
+            .backed(kept_free(look, &room.seen, total)),
+    }
+}
+
+/// With swap used up, this many times the usual limit is little.
+const SWAP_FULL_FACTOR: f64 = 2.0;
+/// Free swap, of all of it, below which it is used up.
+const SWAP_FULL_PERCENT: f64 = 5.0;
+
+/// That swap is used up, where there is any.
+fn swap_full(look: &Look<'_>) -> Option<Evidence> {
+    let total = look.state(Field::SwapTotal).filter(|total| total.value > 0.0)?;
+    let free = look.state(Field::SwapFree)?;
+    let percent = free.value / total.value * 100.0;
+    let text = format!(
+        "swap is used up: {} of {} are free",
+        write::bytes(free.value),
+        write::bytes(total.value)
+    );
+    (percent <= SWAP_FULL_PERCENT).then(|| look.say(&free, &text))
 }
 
 /// A look at another time that showed far more.

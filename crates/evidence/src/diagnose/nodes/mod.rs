@@ -1,4 +1,4 @@
-//! The tree: the questions of `data/questions.tsv`, each with the test that answers it.
+//! What answers the questions of `data/questions.tsv`.
 
 mod age;
 mod balance;
@@ -15,7 +15,6 @@ mod log;
 mod memory;
 mod named;
 mod network;
-mod node;
 mod parts;
 mod pick;
 mod postgres;
@@ -32,18 +31,16 @@ mod traffic;
 mod wait;
 mod web;
 
-pub use node::Node;
+pub(super) use cpu::shares;
+pub(super) use io::disk as saturated_disk;
+pub(super) use kernel::daemon;
 pub(crate) use pick::hardware;
+pub(super) use pick::largest_program;
 
-use std::sync::LazyLock;
+use super::node::Test;
 
-use self::node::Test;
-use super::cause::Cause;
-use super::threshold::Threshold as T;
-use crate::table::table;
-
-/// What answers each question, in the order of [`ALL`].
-const TESTS: &[(&str, Test)] = &[
+/// What answers each question, in the order of the table.
+pub(super) const TESTS: &[(&str, Test)] = &[
     ("cpu", cpu::any),
     ("cpu.kernel", cpu::kernel),
     ("kernel.reclaim", reclaim::reclaim),
@@ -80,6 +77,9 @@ const TESTS: &[(&str, Test)] = &[
     ("io.remote", io::remote),
     ("io.swap", reclaim::swapping),
     ("disk.saturated", io::clogged),
+    ("disk.sequential", io::sequential),
+    ("disk.random", io::random),
+    ("disk.who", io::known),
     ("disk.capped", held::capped),
     ("disk.write_cache", held::write_cache),
     ("disk.full", io::full),
@@ -91,6 +91,7 @@ const TESTS: &[(&str, Test)] = &[
     ("interrupts.small_packets", network::small_packets),
     ("interrupts.many_packets", network::many_packets),
     ("interrupts.one_cpu", network::one_cpu),
+    ("interrupts.thread", network::softirq_thread),
     ("interrupts.storm", named::storm),
     ("interrupts.squeezed", network::squeezed),
     ("cpu.steal", cpu::steal),
@@ -195,32 +196,3 @@ const TESTS: &[(&str, Test)] = &[
     ("defaults.min_free", defaults::min_free),
     ("defaults.somaxconn", defaults::somaxconn),
 ];
-
-/// All questions: parents before their children, in the order in which they are asked.
-pub static ALL: LazyLock<Vec<Node>> = LazyLock::new(|| {
-    table!("questions.tsv").about(
-        TESTS,
-        |(id, _)| id,
-        |row, (id, test)| {
-            let [_, parent, cause, question, how, limits] = row.fields();
-            let limit = |key: &str| row.one_of(T::ALL, T::key, key);
-            Node {
-                id,
-                parent: (parent != "-").then_some(parent),
-                question,
-                how,
-                limits: limits.split(' ').filter(|key| *key != "-").map(limit).collect(),
-                cause: (cause != "-").then(|| row.one_of(Cause::ALL, Cause::key, cause)),
-                test,
-            }
-        },
-    )
-});
-
-/// The node of that name.
-pub fn find(id: &str) -> Option<&'static Node> {
-    ALL.iter().find(|node| node.id == id)
-}
-
-#[cfg(test)]
-mod tests;

@@ -114,6 +114,9 @@ pub(super) fn futex(look: &Look<'_>) -> Answer {
     }
 }
 
+/// Free memory, of all, that is not in pieces only.
+const PLENTY_PERCENT: f64 = 50.0;
+
 /// Does the kernel look for large blocks though memory is available?
 pub(super) fn high_order(look: &Look<'_>) -> Answer {
     let kswapd = super::kernel::daemon(look, "kswapd");
@@ -121,15 +124,15 @@ pub(super) fn high_order(look: &Look<'_>) -> Answer {
         return if kswapd.missing.is_empty() { kswapd } else { Answer::unknown(&[PROCESSES]) };
     }
     let free = look.state(Field::MemFree).zip(look.memory_bytes());
-    let Some((free, total)) = free.filter(|_| look.lowest_of(Field::MemAvailable).is_some()) else {
-        return Answer::unknown(&[MEMORY]);
-    };
+    let Some((free, total)) = free else { return Answer::unknown(&[MEMORY]) };
     let percent = free.value / total * 100.0;
     let share = format!("{} ({percent:.1} % of all)", write::sentence(&free));
     let room = look.say(&free, &share);
     // Stalls that are counted, and a profile, say more: that is compaction.
     let compacts = super::kernel::compaction(look);
-    let room_enough = percent >= look.limit(T::AvailableLow) && super::reclaim::ample(look);
+    // Where most of it is free, there are blocks of any size.
+    let pieces = percent >= look.limit(T::AvailableLow) && percent < PLENTY_PERCENT;
+    let room_enough = pieces && super::reclaim::ample(look);
     if !room_enough || compacts.is_yes() {
         return Answer::no(vec![room]).and(compacts.evidence);
     }

@@ -126,6 +126,24 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
     Answer::when(alone, means[0].value / 100.0, evidence).backed(hard)
 }
 
+/// Is a CPU full of soft interrupts, as its thread of the kernel shows? The mean of many CPUs
+/// hides it.
+pub(super) fn softirq_thread(look: &Look<'_>) -> Answer {
+    let ours = |subject: &Subject| {
+        subject.process_name().is_some_and(|name| name.starts_with("ksoftirqd/"))
+    };
+    let lines = look.lines(Field::ProcCpu, ours);
+    let Some(top) = most(lines.iter().filter_map(|line| look.mean(line))) else {
+        return Answer::unknown(&[PROCESSES]);
+    };
+    let limit = look.limit(T::KernelCpuHigh);
+    let share = look.cpus().map_or(0.3, |cpus| top.value / 100.0 / cpus.max(1.0));
+    let idle = look.mean_of(Field::CpuIdle).map(|seen| look.quote(&seen));
+    let text = "it takes over where soft interrupts never end: one CPU gets nearly all packets";
+    let answer = Answer::when(top.value >= limit, share, vec![look.quote(&top)]);
+    answer.backed(idle).backed([Evidence::derived(text)]).or_close(true)
+}
+
 /// The same from counts: receiving by CPU in `/proc/softirqs`.
 fn by_count(look: &Look<'_>) -> Answer {
     let ours =

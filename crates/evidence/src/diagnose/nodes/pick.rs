@@ -83,7 +83,10 @@ fn lists(look: &Look<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>>
 
 /// The program with most of a per-process quantity: all its processes together, their sum with
 /// the source of the largest, and its share of all.
-pub(super) fn largest_program(look: &Look<'_>, field: Field) -> Option<(String, Seen, f64)> {
+pub(in crate::diagnose) fn largest_program(
+    look: &Look<'_>,
+    field: Field,
+) -> Option<(String, Seen, f64)> {
     let mut programs: BTreeMap<String, Seen> = BTreeMap::new();
     let mut all = 0.0;
     let lines = look.lines(field, |subject| matches!(subject, Subject::Process { .. }));

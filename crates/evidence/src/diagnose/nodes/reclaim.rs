@@ -1,6 +1,7 @@
 //! Memory shortage: does the kernel reclaim, and what uses the memory?
 
 use super::prelude::*;
+use crate::diagnose::machine::memory;
 use crate::diagnose::narrow::Narrow;
 use crate::functions::RECLAIM;
 use crate::hugetlb::tables;
@@ -26,7 +27,16 @@ const SAID_MAX: usize = 24;
 /// Base pages scanned in a second, by kswapd and by allocating tasks.
 fn scans(look: &Look<'_>) -> Option<Line> {
     let machine = &Subject::Machine;
-    look.sum(Field::ScanKswapd, &[Field::ScanKswapd, Field::ScanDirect], machine)
+    let any = |field: Field| {
+        let line = look.line(field, machine);
+        line.is_some_and(|line| line.points.iter().any(|point| point.value > 0.0))
+    };
+    let name = match (any(Field::ScanKswapd), any(Field::ScanDirect)) {
+        (true, true) => Field::Scan,
+        (false, true) => Field::ScanDirect,
+        (_, false) => Field::ScanKswapd,
+    };
+    look.sum(name, &[Field::ScanKswapd, Field::ScanDirect], machine)
         .or_else(|| look.line(Field::ScanDirect, machine))
         .or_else(|| look.line(Field::Scan, machine))
 }
@@ -37,11 +47,15 @@ pub(super) fn ample(look: &Look<'_>) -> bool {
     known_ample(look) == Some(true)
 }
 
-/// The same; `None`: no source says how much was available, as none did before Linux 3.14.
+/// The same; `None`: it may or may not be much, as far as the sources tell.
 fn known_ample(look: &Look<'_>) -> Option<bool> {
-    let lowest = look.lowest_of(Field::MemAvailable);
-    let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
-    percent.map(|percent| percent >= look.limit(T::AvailableAmple))
+    memory::room_percent(look)?.reaches(look.limit(T::AvailableAmple))
+}
+
+/// Whether much memory was free, single pages of which anyone could have had.
+fn free_ample(look: &Look<'_>) -> bool {
+    let free = look.lowest_of(Field::MemFree).zip(look.memory_bytes());
+    free.is_some_and(|(free, total)| free.value / total * 100.0 >= look.limit(T::AvailableAmple))
 }
 
 /// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
@@ -149,6 +163,8 @@ fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
     if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
         let beside = match (known_ample(look), direct(look)) {
             (Some(true), Some(false)) => "with ample memory available",
+            // Tasks reclaim beside free pages: they want a large block, not memory.
+            (Some(true), Some(true)) if free_ample(look) => "with ample memory free",
             // It may be the page cache's turnover.
             (None, Some(false)) => "and no task had to reclaim memory itself",
             _ => return Shown::Yes(look.quote(peak)),
@@ -182,8 +198,16 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
     // The kernel's own thread for it is busy: that is reclaim, whatever else is known.
     let kswapd = super::kernel::daemon(look, "kswapd");
     if kswapd.is_yes() && scans(look).is_none() {
-        if !ample(look) {
-            return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]);
+        match known_ample(look) {
+            Some(true) => {}
+            Some(false) => return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]),
+            None => {
+                let text = "how much memory is available is not known: kswapd works where a zone \
+                            has little";
+                return Answer { weight: 0.6, ..kswapd }
+                    .and([Evidence::assumed(text)])
+                    .lacking(&[MEMORY, PAGING]);
+            }
         }
         // It makes room for the page cache, or looks for large blocks: memory does not run out.
         let available = look.lowest_of(Field::MemAvailable).map(|seen| look.quote(&seen));
@@ -397,6 +421,7 @@ fn segment(
 pub(super) fn slab(look: &Look<'_>) -> Answer {
     let known = share_of_memory(look, look.state(Field::SlabUnreclaimable), T::SlabHigh);
     let known = if known.missing.is_empty() { known } else { rest_of_slab(look).unwrap_or(known) };
+    let known = if known.missing.is_empty() { known } else { one_cache(look).unwrap_or(known) };
     known.and(largest_caches(look))
 }
 
@@ -416,6 +441,23 @@ fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
     Some(Answer::when(high, percent / 100.0, vec![look.derive(&all, &text)]))
 }
 
+/// One cache by itself, where only a list of caches was given: so much is a leak in the kernel or a
+/// driver, however much memory there is.
+fn one_cache(look: &Look<'_>) -> Option<Answer> {
+    const ALONE_MIN_BYTES: f64 = 8_589_934_592.0;
+    let stays = |subject: &Subject| {
+        let name = subject.to_string();
+        let given_back = ["dentry", "inode", "radix_tree", "buffer_head", "-rcl-", "xa_node"];
+        !given_back.iter().any(|part| name.contains(part))
+    };
+    let top = look.top_of(Field::SlabCache, stays)?;
+    if look.memory_bytes().is_some() {
+        return Some(share_of_memory(look, Some(top), T::SlabHigh));
+    }
+    let much = top.value >= ALONE_MIN_BYTES;
+    Some(Answer::when(much, 0.5, vec![look.quote(&top)]).or_close(true).lacking(&[MEMINFO]))
+}
+
 /// The largest caches of kernel objects, where a source lists them.
 pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
     let caches = look.sorted(Field::SlabCache, |_| true);
@@ -426,12 +468,15 @@ pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
 
 /// Does a HugeTLB pool lie idle?
 pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
-    let (Some(free), Some(total)) = (look.state(Field::HugetlbFree), look.memory_bytes()) else {
-        return Answer::unknown(&[MEMINFO]);
-    };
-    if look.state(Field::HugetlbTotal).is_some_and(|pool| pool.value == 0.0) {
+    let Some(free) = look.state(Field::HugetlbFree) else { return Answer::unknown(&[MEMINFO]) };
+    let pool = look.state(Field::HugetlbTotal);
+    if pool.as_ref().is_some_and(|pool| pool.value == 0.0) {
         return Answer::no(vec![look.say(&free, "there is no HugeTLB pool")]);
     }
+    let Some(total) = look.memory_bytes() else {
+        return pool
+            .map_or_else(|| Answer::unknown(&[MEMINFO]), |pool| idle_pool(look, &free, &pool));
+    };
     let free_percent = free.value / total * 100.0;
     let Some(reserved) = look.state(Field::HugetlbReserved).map(|seen| seen.value) else {
         // All of it may be promised: only what is not even free is known to be in use.
@@ -456,6 +501,20 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
     );
     let evidence = vec![look.say(&free, &text)];
     Answer::when(percent >= look.limit(T::HugetlbUnused), percent / 100.0, evidence)
+}
+
+/// The same where only the pool is known: most of it idle, and much.
+fn idle_pool(look: &Look<'_>, free: &Seen, pool: &Seen) -> Answer {
+    const IDLE_MIN_BYTES: f64 = 1_073_741_824.0;
+    let reserved = look.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
+    let idle = (free.value - reserved).max(0.0);
+    let text = format!(
+        "HugeTLB pool: {} of {} are neither in use nor promised",
+        write::bytes(idle),
+        write::bytes(pool.value)
+    );
+    let much = idle >= IDLE_MIN_BYTES && idle * 2.0 >= pool.value;
+    Answer::when(much, 0.5, vec![look.say(free, &text)]).or_close(true).lacking(&[MEMINFO])
 }
 
 /// Does the machine swap?

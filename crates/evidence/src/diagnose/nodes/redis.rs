@@ -304,8 +304,11 @@ fn hits(look: &Look<'_>, server: &str) -> Option<(f64, Evidence)> {
     (all > 0.0).then(|| (share, look.say(&hits, &text)))
 }
 
-/// Resident memory over what was handed out, where the server is large enough for it to mean
-/// something.
+/// Bytes that a server holds and does not use from which on a ratio means something, however small
+/// the data is: judgement, what a small machine misses.
+const WASTED_MIN_BYTES: f64 = 536_870_912.0;
+
+/// Resident memory over what was handed out, and whether the difference is much.
 fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, bool)> {
     let data = state(look, Field::DataSize, server);
     let by_size = || {
@@ -315,7 +318,7 @@ fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, bool)> {
     };
     let said = state(look, Field::RssRatio, server).map(|seen| (seen.value, seen));
     let (ratio, seen) = said.or_else(by_size)?;
-    let large = data.is_some_and(|data| data.value >= look.limit(T::DataLarge));
+    let large = data.is_some_and(|data| data.value * (ratio - 1.0) >= WASTED_MIN_BYTES);
     Some((seen, ratio, large))
 }
 

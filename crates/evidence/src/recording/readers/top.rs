@@ -1,6 +1,7 @@
 //! `top` of procps 3.2 to 4.0, in batch mode or pasted. top(1).
 
 use super::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::kernel_log::up_ms;
@@ -220,15 +221,17 @@ impl Top {
 
     fn memory(&self, line: &str, out: &mut Builder) {
         let Some((unit, name, rest)) = memory_line(line) else { return };
-        if rest.contains('+') {
-            out.problem("sizes cut by top ('+'): not read; a larger unit (key E) shows them whole");
-            return;
-        }
         if rest.contains('[') {
             out.problem("memory drawn as bars: not read; key m of top shows numbers");
             return;
         }
-        for (label, suffix, value) in labelled(rest) {
+        let rest = uncut(rest);
+        let sizes = labelled(&rest);
+        if rest.contains('+') || !adds_up(&sizes) {
+            out.problem("sizes cut by top ('+'): not read; a larger unit (key E) shows them whole");
+            return;
+        }
+        for (label, suffix, value) in sizes {
             let field = match (name, label) {
                 ("Mem", "total") => Field::MemTotal,
                 ("Mem", "free") => Field::MemFree,
@@ -363,6 +366,19 @@ fn shares(text: &str) -> Vec<(Field, f64)> {
         rest = after;
     }
     found
+}
+
+/// The numbers that top cut for want of room (`26382941+total`) with a zero for the digit that is
+/// missing: the last of eight or more.
+fn uncut(text: &str) -> Cow<'_, str> {
+    if text.contains('+') { Cow::Owned(text.replace('+', "0 ")) } else { Cow::Borrowed(text) }
+}
+
+/// Whether no size is larger than the total: where more than one digit was cut, they do not fit.
+fn adds_up(sizes: &[(&str, &str, f64)]) -> bool {
+    let total = sizes.iter().find(|(label, ..)| *label == "total").map(|(.., value)| *value);
+    let own = sizes.iter().filter(|(label, ..)| matches!(*label, "free" | "used"));
+    total.is_none_or(|total| own.map(|(.., value)| value).sum::<f64>() <= total * 1.01)
 }
 
 /// Numbers with the word behind each: `217 total,` or `2074844k total,` as label, suffix, number.

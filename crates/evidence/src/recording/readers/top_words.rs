@@ -49,8 +49,21 @@ fn memory(label: &str, rest: &str) -> Option<String> {
         return None;
     }
     let all = pairs(rest);
-    let [(total, _), (free, _), (used, ends), (more, _)] = all.as_slice() else { return None };
-    let sizes = [total, free, used, more].iter().all(|size| number_and_unit(size).is_some());
+    let [(total, _), (free, said), (used, ends), (more, _)] = all.as_slice() else { return None };
+    let size = |text: &str| number_and_unit(text).map(|(value, _)| value);
+    let sizes = [total, free, used, more].iter().all(|text| size(text).is_some());
+    // Before procps 3.3.10 the order is used, free, buffers: in English its words say so, in other
+    // languages that used and free are all there is.
+    let (first, second) = (size(free)?, size(used)?);
+    let old = !ends.ends_with('.') && (size(total)? - first - second).abs() <= first * CLOSE;
+    if matches!(name.trim(), "Mem" | "Swap") && ENGLISH.contains(&said.trim_end_matches(',')) {
+        return None;
+    }
+    if old && size(more)? > second * CLOSE {
+        return Some(format!(
+            "{unit}iB Mem: {total} total, {free} used, {used} free, {more} buffers"
+        ));
+    }
     // Behind the swap stands what is available, after a full stop.
     let text = match ends.ends_with('.') {
         true => format!("{unit}iB Swap: {total} total, {free} free, {used} used. {more} avail Mem"),
@@ -102,6 +115,11 @@ pub(super) fn english(line: &str) -> Cow<'_, str> {
     };
     said.map_or(Cow::Borrowed(line), Cow::Owned)
 }
+
+/// Labels of the second number of a line that needs no translation.
+const ENGLISH: [&str; 2] = ["free", "used"];
+/// Sums of numbers that are rounded differ by less than this part.
+const CLOSE: f64 = 0.01;
 
 /// Longest label of a line; prose has longer ones.
 const LABEL_BYTES_MAX: usize = 32;

@@ -14,7 +14,7 @@ use crate::render::words::plain;
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{
-    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Missing, Step, Unseen, Verdict, nodes,
+    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Missing, Step, Unseen, Verdict,
 };
 use hugewise_evidence::recording::{Clock, Recording, SourceKind, Stamp};
 use std::fmt::Write;
@@ -25,8 +25,8 @@ pub(crate) const WATCHED: &str = "this machine";
 const NOTES_MAX: usize = 8;
 /// Most sources that are listed.
 const SOURCES_MAX: usize = 12;
-/// Most states that are named where nothing was found.
-const STANDING_OUT_MAX: usize = 4;
+/// Most lines about what the machines do where nothing was found.
+const DOING_MAX: usize = 3;
 /// Most missing observations that are listed.
 const MISSING_MAX: usize = 5;
 
@@ -316,18 +316,18 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     let text = format!("{left_out}{answered}{unseen}. --tree shows all of them.");
     let head = if nothing_seen(found) {
         paint.warn("Nothing to go by. ")
+    } else if found.is_under_pressure() {
+        paint.warn("No cause found. ")
     } else {
         paint.good("No finding. ")
     };
     out.push_str(&wrap(&head, &text));
-    // What stands out and is no fault as such, such as programs that use all CPUs.
-    let stands_out = found.hosts.iter().flat_map(|host| &host.tree).filter(|asked| {
-        let cause = nodes::find(asked.id).and_then(|node| node.cause);
-        asked.is_yes() && cause.is_none()
-    });
-    let evidence = stands_out.filter_map(|asked| asked.answer.as_ref()?.evidence.first());
-    for evidence in evidence.take(STANDING_OUT_MAX) {
-        out.push_str(&wrap("Stands out: ", &printable(&evidence.text)));
+    if found.is_under_pressure() {
+        push_pressure(out, found, paint);
+        return;
+    }
+    for evidence in found.hosts.iter().flat_map(|host| &host.doing).take(DOING_MAX) {
+        out.push_str(&wrap("What it does: ", &printable(&evidence.text)));
     }
     let lacking = lacking(found);
     if !lacking.is_empty() {
@@ -335,6 +335,18 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     }
     for missing in lacking.iter().take(6) {
         let _ = writeln!(out, "  $ {}", missing.command);
+    }
+}
+
+/// The resources under pressure, with what is known of each and what to look at next.
+fn push_pressure(out: &mut String, found: &Diagnosis, paint: Paint) {
+    for pressure in found.hosts.iter().flat_map(|host| &host.pressure) {
+        let head = format!("Under pressure ({}): {}: ", pressure.load.label(), pressure.resource);
+        let text: Vec<String> =
+            pressure.evidence.iter().map(|evidence| printable(&evidence.text)).collect();
+        out.push_str(&paint.warn(&wrap(&head, &text.join("; "))));
+        let _ = writeln!(out, "  what tells more: {}", pressure.next.what);
+        let _ = writeln!(out, "  $ {}", pressure.next.command);
     }
 }
 

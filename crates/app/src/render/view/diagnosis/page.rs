@@ -321,7 +321,7 @@ fn push_remedies(out: &mut String, finding: &Finding) {
     for remedy in &finding.remedies {
         let (reach, what) = (escape(remedy.reach.label()), escape(remedy.what));
         let _ = writeln!(out, "<li><span class=\"reach\">{reach}</span> {what}");
-        push_command(out, remedy.command);
+        push_command(out, &remedy.command);
         let _ = writeln!(out, "<p class=\"check\">Check: {}</p></li>", escape(remedy.verify));
     }
     out.push_str("</ol>\n");

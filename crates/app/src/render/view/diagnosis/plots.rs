@@ -4,7 +4,7 @@ use super::time_plot::{Curve, TimePlot, draw};
 use crate::render::text::capital;
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
-use hugewise_evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, nodes, written};
+use hugewise_evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, questions, written};
 use hugewise_evidence::recording::{Clock, Field, Point, Recording, Span, Subject, Unit};
 use std::fmt::Write;
 
@@ -110,7 +110,7 @@ fn quoted<'a>(look: &Look<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
     let mut all: Vec<Quoted<'a>> = Vec::new();
     let rest = finding.chain.iter().skip(1).chain(finding.chain.first());
     for step in rest {
-        let limits = nodes::find(step.node).map_or(&[][..], |node| &node.limits[..]);
+        let limits = questions::find(step.node).map_or(&[][..], |node| &node.limits[..]);
         for evidence in &step.evidence {
             let Some(subject) = evidence.subject.as_deref() else { continue };
             let Some(line) = line_of(look, evidence) else { continue };

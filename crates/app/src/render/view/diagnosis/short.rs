@@ -55,7 +55,7 @@ fn push_head(out: &mut String, finding: &Finding, named: bool, paint: Paint) {
 /// The evidence of the question that names the cause, then that of the questions above it.
 fn push_values(out: &mut String, finding: &Finding) {
     let of_cause = |node: &str| {
-        let node = hugewise_evidence::diagnose::nodes::find(node);
+        let node = hugewise_evidence::diagnose::questions::find(node);
         node.is_some_and(|node| node.cause == Some(finding.cause))
     };
     let (own, above): (Vec<_>, Vec<_>) =

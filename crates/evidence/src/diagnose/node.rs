@@ -1,9 +1,9 @@
 //! What a question is.
 
-use crate::diagnose::answer::Answer;
-use crate::diagnose::cause::Cause;
-use crate::diagnose::look::Look;
-use crate::diagnose::threshold::Threshold as T;
+use super::answer::Answer;
+use super::cause::Cause;
+use super::look::Look;
+use super::threshold::Threshold as T;
 
 /// What answers a question.
 pub(super) type Test = fn(&Look<'_>) -> Answer;

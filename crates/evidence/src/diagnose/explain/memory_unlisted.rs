@@ -1,0 +1,69 @@
+//! Memory that nothing in `/proc/meminfo` lists.
+
+use super::prelude::*;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::MemoryUnlisted,
+    severity: Severity::Warning,
+    title: "Much memory is in nothing that /proc/meminfo lists: a kernel module, a driver or a \
+            balloon holds it",
+    id: "memory.unlisted",
+    question: "Is much memory in nothing that the kernel lists?",
+    how: "All memory less what is free, cached, anonymous, in slabs, page tables, stacks and \
+          HugeTLB pages, of one reading of /proc/meminfo.",
+    limits: &[],
+    leads_to: &[
+        Cause::MemoryShort,
+        Cause::Reclaim,
+        Cause::Swapping,
+        Cause::MemoryPressure,
+        Cause::OomKills,
+        Cause::KernelTime,
+    ],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "see who allocates pages directly: modules, drivers, ZFS's cache, a hypervisor's \
+             balloon",
+            "lsmod | sort -k2 -nr | head; cat /proc/spl/kstat/zfs/arcstats | grep '^size'; \
+             dmesg | grep -i balloon; grep -E ' [0-9]{9,} ' /proc/vmallocinfo | head",
+            "one of them has about as much as is missing",
+        ),
+        Remedy::new(
+            Reach::Look,
+            "let the kernel count pages by the code that allocated them (Linux 6.10 and later, \
+             CONFIG_MEM_ALLOC_PROFILING)",
+            "sysctl vm.mem_profiling=1; sort -nr /proc/allocinfo | head -20",
+            "its first lines name a driver or module",
+        ),
+        Remedy::new(
+            Reach::Service,
+            "limit what holds it: the ARC of ZFS, the balloon's target, a driver's rings",
+            "echo BYTES > /sys/module/zfs/parameters/zfs_arc_max",
+            "MemAvailable rises by as much",
+        ),
+    ],
+    judge,
+};
+
+/// Network buffers, drivers' rings and per-CPU areas are unlisted on any machine, and take 1 to 4 %
+/// of it (recordings in tests/recordings/capture, and the machines of docs/measurements.md).
+const UNLISTED_MIN_PERCENT: f64 = 25.0;
+const UNLISTED_MIN_BYTES: f64 = 1_073_741_824.0;
+
+/// Is much memory in nothing that the kernel lists?
+fn judge(look: &Look<'_>) -> Answer {
+    let Some(account) = machine::memory::account(look) else { return Answer::unknown(&[MEMINFO]) };
+    let percent = account.unlisted / account.total * 100.0;
+    let text = format!(
+        "{} of {} ({percent:.0} %) are neither free nor cached, anonymous, slab, page tables, \
+         stacks or HugeTLB pages",
+        write::bytes(account.unlisted),
+        write::bytes(account.total)
+    );
+    let Some(total) = look.state(Field::MemTotal) else { return Answer::unknown(&[MEMINFO]) };
+    let much = percent >= UNLISTED_MIN_PERCENT && account.unlisted >= UNLISTED_MIN_BYTES;
+    let evidence = vec![look.derive(&total, &text)];
+    let answer = Answer::when(much, percent / 100.0, evidence);
+    answer.or_close(look.is_close(percent, UNLISTED_MIN_PERCENT))
+}

@@ -1,0 +1,79 @@
+//! Pages of programs and files that are dropped and read again at once.
+
+use super::prelude::*;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::Thrashing,
+    severity: Severity::Warning,
+    title: "Thrashing: programs wait for pages of their own code and files that were just dropped",
+    id: "memory.thrashing",
+    question: "Are pages dropped that are needed again at once?",
+    how: "Page faults that read a disk, as a share of all faults, beside pages that are reclaimed.",
+    limits: &[T::ReclaimScan],
+    leads_to: &[
+        Cause::Churn,
+        Cause::Faults,
+        Cause::Reclaim,
+        Cause::MemoryShort,
+        Cause::MemoryPressure,
+        Cause::Iowait,
+        Cause::IoPressure,
+        Cause::DiskSaturated,
+        Cause::DiskRandom,
+        Cause::DiskBandwidth,
+        Cause::DiskLatency,
+        Cause::KernelTime,
+    ],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "see who needs the memory, and who waits for its pages",
+            "ps -eo pid,rss,maj_flt,comm --sort=-rss | head; pidstat -r 1 5",
+            "one program has most memory, others have majflt/s above 0",
+        ),
+        Remedy::new(
+            Reach::Program,
+            "give the largest program less: buffer pool, heap or number of workers in its own \
+             configuration",
+            "ps -eo pid,rss,comm --sort=-rss | head",
+            "sar -B 1 10: majflt/s and pgsteal/s near 0",
+        ),
+        Remedy::new(
+            Reach::Service,
+            "protect the working set of what must answer",
+            "systemctl set-property --runtime SERVICE MemoryLow=SIZE",
+            "workingset_refault_file in its memory.stat stops growing",
+        ),
+        Remedy::new(Reach::Hardware, "add memory", "free -h", "available memory stays above 5 %"),
+    ],
+    judge,
+};
+
+/// Fewer such faults a second are the start of a program.
+const MAJOR_MIN_PER_S: f64 = 50.0;
+/// Of all faults: on healthy machines it is below 1 (tests/recordings/sysstat), a fifth is many.
+const MAJOR_MIN_PERCENT: f64 = 20.0;
+
+/// Are pages dropped that are needed again at once?
+fn judge(look: &Look<'_>) -> Answer {
+    let machine = &Subject::Machine;
+    let major = look.line(Field::MajorFaults, machine).and_then(|line| look.sustained(&line));
+    let all = look.line(Field::Faults, machine).and_then(|line| look.sustained(&line));
+    let (Some(major), Some(all)) = (major, all) else { return Answer::unknown(&[PAGING]) };
+    let percent = major.value / all.value.max(major.value).max(1.0) * 100.0;
+    let text = format!(
+        "{} of {} page faults a second read a disk",
+        write::number(major.value),
+        write::number(all.value)
+    );
+    let mut evidence = vec![look.say(&major, &text)];
+    let taken = [Field::Steal, Field::ScanDirect, Field::ScanKswapd, Field::Scan];
+    let taken = taken.into_iter().filter_map(|field| look.mean_of(field));
+    let taken = taken.filter(|seen| seen.value >= look.limit(T::ReclaimScan)).next();
+    let little = machine::memory::room_percent(look)
+        .is_some_and(|room| room.reaches(look.limit(T::AvailableAmple)) == Some(false));
+    let reclaims = taken.is_some() || little;
+    evidence.extend(taken.map(|seen| look.quote(&seen)));
+    let much = major.value >= MAJOR_MIN_PER_S && percent >= MAJOR_MIN_PERCENT && reclaims;
+    Answer::when(much, 0.9, evidence)
+}

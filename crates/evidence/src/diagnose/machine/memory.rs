@@ -1,0 +1,78 @@
+//! Memory: how much programs can still have, and who holds the rest.
+
+use super::bounds::Bounds;
+use crate::diagnose::look::Look;
+use crate::diagnose::seen::Seen;
+use crate::recording::Field;
+
+/// What programs can have without anything being swapped, and the value that bounds it from below.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    /// In bytes.
+    pub(crate) bytes: Bounds,
+    /// Available memory as the kernel estimates it, else free memory.
+    pub(crate) seen: Seen,
+}
+
+/// How much memory was available at its lowest within the times in question.
+///
+/// Before Linux 3.14, and in listings that leave it out, nobody says: it is at least what is free,
+/// and at most that with all caches (`si_mem_available` in mm/show_mem.c counts no more).
+pub(crate) fn room(look: &Look<'_>) -> Option<Room> {
+    if let Some(seen) = look.lowest_of(Field::MemAvailable) {
+        return Some(Room { bytes: Bounds::exact(seen.value), seen });
+    }
+    let seen = look.lowest_of(Field::MemFree)?;
+    let free = Bounds::at_least(seen.value);
+    let Some(cached) = look.state(Field::Cached) else { return Some(Room { bytes: free, seen }) };
+    // Shared memory counts as cached and cannot be dropped.
+    let shared = look.state(Field::Shmem).map_or(0.0, |seen| seen.value);
+    let more = [Field::Buffers, Field::SlabReclaimable].map(|field| look.state(field));
+    let more: f64 = more.into_iter().flatten().map(|seen| seen.value).sum();
+    let caches = (cached.value - shared).max(0.0) + more;
+    Some(Room { bytes: free.up_to(seen.value + caches), seen })
+}
+
+/// The same as a share of all memory, in percent; `None` where its size is not known either.
+pub(crate) fn room_percent(look: &Look<'_>) -> Option<Bounds> {
+    Some(room(look)?.bytes.percent_of(look.memory_bytes()?))
+}
+
+/// Who holds memory, each byte once: what `/proc/meminfo` lists. Shared memory and the page cache
+/// are both in `Cached` (Documentation/filesystems/proc.rst).
+const HOLDERS: [Field; 7] = [
+    Field::MemFree,
+    Field::Buffers,
+    Field::Cached,
+    Field::Anon,
+    Field::Slab,
+    Field::PageTables,
+    Field::KernelStacks,
+];
+
+/// Without these nothing follows from the rest: they are most of any machine's memory.
+const DECISIVE: [Field; 4] = [Field::MemFree, Field::Cached, Field::Anon, Field::Slab];
+
+/// The memory that is accounted for, and what is not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// All of it, in bytes.
+    pub(crate) total: f64,
+    /// In nothing that is listed.
+    pub(crate) unlisted: f64,
+}
+
+/// The account of one reading of `/proc/meminfo`; `None` where the reading is too short.
+pub(crate) fn account(look: &Look<'_>) -> Option<Account> {
+    let total = look.state(Field::MemTotal)?;
+    let of_reading = |field: Field| look.state(field).filter(|seen| seen.source == total.source);
+    if DECISIVE.iter().any(|field| of_reading(*field).is_none()) {
+        return None;
+    }
+    let held = HOLDERS.iter().filter_map(|field| of_reading(*field));
+    let held: f64 = held.map(|seen| seen.value).sum();
+    let pools = [Field::HugetlbAll, Field::HugetlbTotal].map(of_reading);
+    let hugetlb = pools.into_iter().flatten().map(|seen| seen.value).fold(0.0, f64::max);
+    let unlisted = (total.value - held - hugetlb).max(0.0);
+    Some(Account { total: total.value, unlisted })
+}

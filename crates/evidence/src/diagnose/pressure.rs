@@ -1,0 +1,119 @@
+//! How loaded each resource is, in its own terms, and what the machine does: what is said where no
+//! explanation holds.
+
+use serde::Serialize;
+
+use super::answer::{Evidence, Missing};
+use super::look::Look;
+use super::machine::memory;
+use super::missing::{DISK_WHO, MEMINFO, PROCESSES, SYMBOLS};
+use super::nodes::{largest_program, saturated_disk, shares};
+use super::threshold::Threshold as T;
+use super::write;
+use crate::recording::{Field, Subject, Unit};
+
+/// How loaded a resource is; one that is calm, or of which nothing is known, is not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// Hardly any of it is left.
+    Notable,
+    /// Something waits for it.
+    High,
+}
+
+impl Load {
+    /// In a word.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Notable => "notable",
+            Self::High => "high",
+        }
+    }
+}
+
+/// A resource under pressure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pressure {
+    /// Which: `cpus`, `storage`, `memory`.
+    pub resource: &'static str,
+    /// How loaded it is.
+    pub load: Load,
+    /// From what that is known.
+    pub evidence: Vec<Evidence>,
+    /// The command that separates the explanations that are left.
+    pub next: Missing,
+}
+
+/// The resources under pressure, the most loaded first.
+pub(super) fn pressures(look: &Look<'_>) -> Vec<Pressure> {
+    let mut all: Vec<Pressure> =
+        [cpus, storage, memory].into_iter().filter_map(|judge| judge(look)).collect();
+    all.sort_by_key(|pressure| std::cmp::Reverse(pressure.load));
+    all
+}
+
+/// A value against a limit from which on it is notable, and one from which on it is high.
+fn load(value: f64, notable: f64, high: f64) -> Option<Load> {
+    if value >= high { Some(Load::High) } else { (value >= notable).then_some(Load::Notable) }
+}
+
+/// The busiest program, where processes are listed.
+fn busiest(look: &Look<'_>) -> Option<Evidence> {
+    let (name, seen, _) = largest_program(look, Field::ProcCpu)?;
+    let text = format!("{name}: {} of a CPU", write::value(Unit::Percent, seen.value));
+    Some(look.say(&seen, &text))
+}
+
+/// CPUs are full where next to none is idle: whatever uses them, whoever else wants to run waits.
+fn cpus(look: &Look<'_>) -> Option<Pressure> {
+    const FULL_PERCENT: f64 = 97.0;
+    let line = look.busy(&Subject::Machine)?;
+    let busy = look.sustained(&line)?;
+    let load = load(busy.value, look.limit(T::BusyHigh), FULL_PERCENT)?;
+    let text = format!("CPU in use {}", write::value(Unit::Percent, busy.value));
+    let listed = busiest(look);
+    let kernel = look.kernel(&Subject::Machine).and_then(|line| look.mean(&line));
+    let in_kernel = kernel.is_some_and(|mean| mean.value >= look.limit(T::KernelHigh));
+    let next = if listed.is_none() && !in_kernel { PROCESSES } else { SYMBOLS };
+    let queue = [Field::RunQueue, Field::Load1].map(|field| look.highest_of(field));
+    let queue = queue.into_iter().flatten().next().map(|seen| look.quote(&seen));
+    let busy = [look.say(&busy, &text)];
+    let evidence = busy.into_iter().chain(queue).chain(shares(look)).chain(listed);
+    Some(Pressure { resource: "cpus", load, evidence: evidence.collect(), next })
+}
+
+/// Storage is full where a disk is, or where CPUs wait for requests most of the time.
+fn storage(look: &Look<'_>) -> Option<Pressure> {
+    let disk = saturated_disk(look);
+    if disk.is_yes() {
+        let evidence = disk.evidence;
+        return Some(Pressure { resource: "storage", load: Load::High, evidence, next: DISK_WHO });
+    }
+    let waits = look.line(Field::CpuIowait, &Subject::Machine)?;
+    let waits = look.sustained(&waits)?;
+    let load = load(waits.value, look.limit(T::IowaitHigh) / 2.0, look.limit(T::IowaitHigh))?;
+    let evidence = vec![look.quote(&waits)];
+    Some(Pressure { resource: "storage", load, evidence, next: super::missing::DISKS })
+}
+
+/// Memory is short where hardly any can be had.
+fn memory(look: &Look<'_>) -> Option<Pressure> {
+    let (room, total) = (memory::room(look)?, look.memory_bytes()?);
+    let most = room.bytes.percent_of(total).high;
+    let limit = look.limit(T::AvailableLow);
+    let load = load(100.0 - most, 100.0 - 2.0 * limit, 100.0 - limit)?;
+    let text =
+        format!("at most {most:.1} % of {} can be had without swapping", write::bytes(total));
+    let evidence = vec![look.derive(&room.seen, &text)];
+    Some(Pressure { resource: "memory", load, evidence, next: MEMINFO })
+}
+
+/// What the machine does, in three lines at most: CPU time, the busiest program, memory.
+pub(super) fn doing(look: &Look<'_>) -> Vec<Evidence> {
+    let room = memory::room(look).zip(look.memory_bytes()).map(|(room, total)| {
+        let text = format!("{} of {}", write::sentence(&room.seen), write::bytes(total));
+        look.say(&room.seen, &text)
+    });
+    shares(look).into_iter().chain(busiest(look)).chain(room).collect()
+}
