@@ -36,3 +36,28 @@ pub(crate) const CLEARING: [&str; 6] = [
 /// Taking memory back from page cache and programs.
 pub(crate) const RECLAIM: [&str; 4] =
     ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+/// Receiving packets: drivers' polls, the packet filter, routing, and TCP and UDP up to the socket.
+pub(crate) const RECEIVE: [&str; 22] = [
+    "netif_receive_skb",
+    "napi_",
+    "gro_receive",
+    "net_rx_action",
+    "process_backlog",
+    "ip_rcv",
+    "ip6_rcv",
+    "ipv6_rcv",
+    "ip_forward",
+    "tcp_v4_rcv",
+    "tcp_v6_rcv",
+    "tcp_rcv_",
+    "udp_queue_rcv",
+    "__udp4_lib",
+    "__inet_lookup",
+    "fib_table_lookup",
+    "ip_route_input",
+    "nf_hook",
+    "nf_conntrack",
+    "ipt_do_table",
+    "nft_do_chain",
+    "br_handle_frame",
+];

@@ -278,7 +278,7 @@ fn a_chain_of_calls_beyond_any_depth_is_cut_and_told() {
     assert_eq!(recording.hosts[0].subjects(Field::WithinPercent).count(), 1024);
     is_bounded(&diagnosed(&recording));
     let rows = (0..10_100).map(|n| format!("     0.01%  sh  [kernel.kallsyms]  [k] f{n}\n"));
-    says(&read(&rows.collect::<String>()), "more than 10000 functions: 100 more rows");
+    says(&read(&rows.collect::<String>()), "more than 10000 functions or ways: 100 more");
 }
 
 #[test]

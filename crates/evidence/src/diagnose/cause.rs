@@ -129,6 +129,7 @@ named_enum! {
         GcPauses "gc_pauses",
         HeapFull "java_heap_full",
         GcKernel "gc_kernel",
+        GcWaits "gc_waits",
         SafepointReach "safepoint_reach",
         SlowReader "slow_reader",
         SlowPeer "slow_peer",

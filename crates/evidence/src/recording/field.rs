@@ -405,6 +405,12 @@ fields! {
         kernel's";
     EntryPercent "profile.entry_percent" Percent Average "samples after this way into the kernel";
     PathPercent "profile.path_percent" Percent Average "samples in this chain of calls";
+    ProfileIdle "profile.idle_percent" Percent Average "samples of idle CPUs, which are left out";
+    ProfileUnknown "profile.unknown_percent" Percent Average
+        "samples of which the function is not known";
+    ProfileSamples "profile.samples" Count Event "samples of what ran";
+    EventPercent "profile.event_percent" Percent Average
+        "samples of another event than CPU time in this function";
     SyscallCalls "syscall.calls" Count Event "system calls traced";
     SyscallTime "syscall.time_ms" Milliseconds Event "time of one such call, the mean";
     SyscallShare "syscall.time_percent" Percent Event "share of the time in traced calls";
@@ -450,6 +456,16 @@ fields! {
         "pause at a safepoint, the work done there included";
     SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
         a safepoint";
+    // The pauses of which the CPU time is known, one for one with that.
+    GcTimed "gc.timed_ms" Milliseconds Event "pause of which the CPU time is known";
+    GcKind "gc.pause_of_kind_ms" Milliseconds Event "pause of this kind";
+    GcCause "gc.pause_by_cause_ms" Milliseconds Event "pause for this cause";
+    GcTrouble "gc.pause_with_trouble_ms" Milliseconds Event
+        "pause in which this went wrong, or was done beside the collection";
+    GcPart "gc.part_ms" Milliseconds Event "part of a pause";
+    RuntimePause "runtime.pause_ms" Milliseconds Event
+        "pause of another language's program for garbage collection";
+    RuntimeHeapAfter "runtime.heap_after_bytes" Bytes Event "its heap in use after a collection";
 
     // What servers say of themselves. A server counts since its own start.
     ServerUptime "server.uptime_ms" Milliseconds Instant "time since the server's start";

@@ -104,7 +104,9 @@ kinds! {
     Ipcs "ipcs";
     Cgroups "files of cgroups and processes";
     GcLog "GC log";
+    RuntimeGc "GC log of Go or V8";
     PerfReport "perf report";
+    Stacks "stacks of a profile";
     RedisInfo "INFO of Redis";
     RedisSlowLog "SLOWLOG of Redis";
     RedisLatency "LATENCY of Redis";

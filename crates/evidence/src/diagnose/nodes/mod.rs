@@ -115,6 +115,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("wait.pauses", wait::pauses),
     ("pauses.heap", heap::full),
     ("pauses.kernel", wait::kernel_in_pauses),
+    ("pauses.waits", wait::waiting_in_pauses),
     ("pauses.safepoint", wait::safepoint_reach),
     ("network.reader", network::reader),
     ("network.sender", network::sender),

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
-use crate::recording::readers::capture::stacks::SYSCALL_ENTRY;
+use crate::recording::readers::profile::way::SYSCALL_ENTRY;
 
 /// Only the start of a process has these.
 const STARTS: [&str; 5] =
@@ -47,6 +47,22 @@ impl Functions {
         profiled.max(counted) >= look.limit(T::KernelHigh)
     }
 
+    /// What a share of the kernel's samples, 0 to 1, is at least: of few samples it may be a good
+    /// deal less than what was met. The lower end of Wilson's interval, two standard errors wide.
+    fn at_least(&self, look: &Look<'_>, share: f64) -> f64 {
+        const ERRORS: f64 = 1.96;
+        let Some(samples) = look.state(Field::ProfileSamples) else { return share };
+        let many = samples.value * self.kernel / 100.0;
+        let share = share.min(1.0);
+        if many <= 0.0 {
+            return 0.0;
+        }
+        let square = ERRORS * ERRORS;
+        let middle = share + square / (2.0 * many);
+        let half = ERRORS * (share * (1.0 - share) / many + square / (4.0 * many * many)).sqrt();
+        (middle - half) / (1.0 + square / many)
+    }
+
     /// A share of all samples as one of the kernel's, 0 to 1.
     fn part(&self, percent: f64) -> f64 {
         if self.kernel > 0.0 { percent / self.kernel } else { 0.0 }
@@ -89,7 +105,8 @@ pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
     let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
     let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };
-    (share * 100.0 >= look.limit(T::ExplainedShare) && functions.matter(look)).then(|| {
+    let sure = functions.at_least(look, share);
+    (sure * 100.0 >= look.limit(T::ExplainedShare) && functions.matter(look)).then(|| {
         Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &functions, &shown))
     })
 }
@@ -150,7 +167,8 @@ pub(super) fn say_functions(
     let kernel = kernel.map_or_else(String::new, |kernel| {
         format!(", of which {} are in the kernel", write::value(Unit::Percent, kernel.value))
     });
-    let text = format!("of all samples of the profile{kernel}: {}{below}", parts.join(", "));
+    let idle = look.state(Field::ProfileIdle).map_or("", |_| " but the idle ones");
+    let text = format!("of all samples of the profile{idle}{kernel}: {}{below}", parts.join(", "));
     found.first().map(|first| look.say(first, &text))
 }
 

@@ -155,7 +155,91 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
         write::milliseconds(limit)
     );
     evidence.push(Evidence::derived(text));
-    Answer::yes(0.5, evidence)
+    Answer::yes(0.5, evidence).and(about_pauses(look, peak.value))
+}
+
+/// Most parts of a pause that are told.
+const PARTS_MAX: usize = 3;
+
+/// What the longest pause was for, what went wrong in it, and what took a quarter of it.
+fn about_pauses(look: &Look<'_>, longest: f64) -> Vec<Evidence> {
+    let name = |seen: &Seen| match &seen.subject {
+        Subject::Part { name, .. } => name.clone(),
+        other => other.to_string(),
+    };
+    let long = |field, share: f64| -> Vec<Seen> {
+        let all = look.sorted(field, |_| true);
+        all.into_iter().filter(|seen| seen.value >= longest * share).take(PARTS_MAX).collect()
+    };
+    let mut all = Vec::new();
+    for (field, share, what) in [
+        (Field::GcTrouble, 0.9, "in the longest pause"),
+        (Field::GcCause, 0.9, "its cause"),
+        (Field::GcPart, 0.25, "its longest parts"),
+    ] {
+        let found = long(field, share);
+        let said = |seen: &Seen| match field {
+            Field::GcPart => format!("{} {}", name(seen), write::milliseconds(seen.value)),
+            _ => name(seen),
+        };
+        let names: Vec<String> = found.iter().map(said).collect();
+        let first =
+            found.first().map(|seen| look.say(seen, &format!("{what}: {}", names.join(", "))));
+        all.extend(first);
+    }
+    all
+}
+
+/// CPU time of the pauses that are long: their length, CPU outside the kernel and in it.
+fn timed(look: &Look<'_>) -> Vec<(Seen, f64, f64)> {
+    let limit = look.limit(T::GcPause);
+    let lines = look.lines(Field::GcTimed, |_| true);
+    let all = lines.iter().flat_map(|pauses| {
+        let cpu = [Field::GcUser, Field::GcSystem].map(|field| look.line(field, &pauses.subject));
+        let [Some(user), Some(system)] = cpu else { return Vec::new() };
+        let rows = pauses.points.iter().zip(&user.points).zip(&system.points);
+        let long = rows.filter(|((pause, _), _)| pause.value >= limit);
+        let seen = long.map(|((pause, user), system)| {
+            let at = Interval { from: None, to: pause.at };
+            (pauses.seen(pause.value, at), user.value, system.value)
+        });
+        seen.collect()
+    });
+    all.collect()
+}
+
+/// A collector of one thread uses as much CPU as its pause is long. Less than half of that says
+/// that it mostly waited.
+const WAITED_SHARE: f64 = 0.5;
+
+/// In long pauses: does Java get hardly any CPU, so that it waits rather than collects?
+pub(super) fn waiting_in_pauses(look: &Look<'_>) -> Answer {
+    let all = timed(look);
+    if all.is_empty() {
+        return Answer::unknown(&[GC]);
+    }
+    let waited =
+        |(pause, user, system): &&(Seen, f64, f64)| user + system < pause.value * WAITED_SHARE;
+    let long = all.len();
+    let (mut waited, mut worked): (Vec<_>, Vec<_>) = all.iter().partition(waited);
+    waited.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
+    worked.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
+    let Some((pause, user, system)) = waited.first().or(worked.first()) else {
+        return Answer::unknown(&[GC]);
+    };
+    let text = format!(
+        "{} of {long} long pauses used less CPU than half their length, such as {} with {} s of CPU",
+        waited.len(),
+        write::milliseconds(pause.value),
+        write::number((user + system) / 1e3)
+    );
+    // The longest one says what most of the time was.
+    let longest = |all: &[&(Seen, f64, f64)]| all.first().map_or(0.0, |(pause, ..)| pause.value);
+    let mostly = longest(&waited) >= longest(&worked);
+    let follows = "the collector did not work meanwhile: it waited for a disk, for memory that was \
+                   swapped out, for a CPU, or to write its log";
+    let evidence = vec![look.say(pause, &text)];
+    Answer::when(mostly, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// In such a pause: does the kernel use more CPU than the collector?

@@ -36,9 +36,9 @@ mod meminfo;
 mod multipath;
 mod nfsiostat;
 mod numa;
-mod perf;
 mod php_fpm;
 mod prelude;
+pub(crate) mod profile;
 mod prompt;
 mod ps;
 mod psql;
@@ -178,7 +178,14 @@ formats![
     ),
     (|line| line.begins("ML") || line.has("/procmas") || failures::may(line), failures::begins),
     (|line| line.begins("eblA"), audit::begins),
-    (|line| line.begins("#") || line.has("%[]") || line.has("PerfTo:"), perf::begins),
+    (
+        |line| {
+            let head = line.begins("#CO") || line.has("PerfTo:") || line.has("Samplesofvnt'");
+            head || line.any("%") && (line.has("[]") || line.words_max(4))
+        },
+        profile::table::begins,
+    ),
+    (profile::may, profile::begins),
     (|line| line.has("kernl:") || line.begins("[") || line.awaited, kernel_log::begins),
     (
         |line| {
@@ -302,10 +309,12 @@ formats![
     (
         |line| {
             let timed = line.begins_with_digit() && line.any("[");
-            timed || line.begins("[") || line.holds("pplication")
+            let note = line.begins("{HADP-") || line.has("GC()");
+            timed || note || line.begins("[") || line.holds("pplication")
         },
         gc::begins,
     ),
+    (|line| line.begins("[g") && line.has("ms"), gc::runtimes::begins),
 ];
 
 /// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::files::Files;
 use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
-use self::stacks::Profile;
+use self::stacks::Stacks;
 use super::storage::Mounts;
 use crate::recording::{Builder, SourceKind};
 use hugewise_base::parse::tcp_table::Row;
@@ -53,7 +53,7 @@ pub struct Capture {
     counts: Counts,
     /// Of the latest sample that has them: a recording has no more than one list of sockets.
     sockets: Vec<Row>,
-    profile: Profile,
+    profile: Stacks,
     samples: usize,
     rated: bool,
     said: BTreeSet<&'static str>,

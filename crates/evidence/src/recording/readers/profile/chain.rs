@@ -1,8 +1,10 @@
 //! The chain of calls below a row of `perf report -g`.
 
-use crate::recording::readers::capture::stacks::way;
-use crate::recording::readers::words::percent;
 use std::collections::BTreeSet;
+
+use super::model::FRAMES_MAX;
+use super::way::way;
+use crate::recording::readers::words::percent;
 
 /// How programs come into the kernel: what a chain has beyond is the program's own.
 const ENTRIES: [&str; 9] = [
@@ -22,17 +24,6 @@ const LOCKING: [&str; 6] = ["spin_lock", "rwsem", "osq_lock", "mutex", "down_rea
 
 /// Most ways of one row.
 const PATHS_MAX: usize = 200;
-
-/// Most functions of one way. The kernel records 127 unless it is told otherwise
-/// (`kernel.perf_event_max_stack`).
-pub(super) const FRAMES_MAX: usize = 1024;
-
-/// The program of a row, from what stands between its shares and the mark of the function.
-pub(super) fn program(before: &str) -> String {
-    let words = before.split_whitespace().filter(|word| percent(word).is_none());
-    let words: Vec<&str> = words.filter(|word| !word.starts_with('[')).collect();
-    if words.is_empty() { "all programs".to_owned() } else { words.join(" ") }
-}
 
 /// The chain of calls below a row: drawn as a straight line, or as branches with a share each.
 pub(super) struct Chain {
@@ -57,6 +48,13 @@ pub(super) struct Chain {
     pub(super) paths: Vec<(String, f64)>,
 }
 
+/// The share and the function of a branch: `12.50%--vfs_read`, or `12.50% vfs_read` on a screen.
+pub(super) fn branch(rest: &str) -> Option<(f64, &str)> {
+    let (share, name) = rest.split_once('%')?;
+    let name = name.strip_prefix("--").or_else(|| name.strip_prefix(' '))?;
+    Some((percent(rest.get(..=share.len())?)?, name.trim_start_matches(['-', ' '])))
+}
+
 impl Chain {
     pub(super) fn new(share: f64, program: String, function: &str) -> Self {
         Self {
@@ -75,12 +73,11 @@ impl Chain {
 
     /// The function of a line of the chain, with the share that came this way.
     pub(super) fn function<'a>(&mut self, line: &'a str) -> Option<(&'a str, f64)> {
-        let drawn = |c: char| c.is_whitespace() || c == '|' || c == '-';
+        let drawn = |c: char| c.is_whitespace() || "|-+".contains(c);
         let rest = line.trim_start_matches(drawn);
         let at = line.len() - rest.len();
-        let name = match rest.split_once("--") {
+        let name = match branch(rest) {
             Some((share, name)) => {
-                let share = percent(share)?;
                 // A branch beside it, or beside one above it, ends the one before.
                 if self.branches.last().is_some_and(|(before, _)| *before >= at) {
                     self.branch_ends();

@@ -1,0 +1,241 @@
+//! Logs of Java's garbage collection and safepoints: [`old`] before JDK 9 (`-XX:+PrintGCDetails`,
+//! `-XX:+PrintGCApplicationStoppedTime`), [`unified`] since then (`-Xlog:gc*,safepoint`). Both give
+//! [`pause`]s. [`runtimes`] has the pauses of other languages.
+
+mod old;
+mod pause;
+pub(super) mod runtimes;
+#[cfg(test)]
+mod tests;
+mod unified;
+
+use super::prelude::*;
+use old::Nested;
+use unified::Collections;
+
+/// A time and on whose clock it is.
+type Time = Option<(Stamp, Clock)>;
+
+/// What old logs print outside brackets.
+const NOTES: [&str; 8] = [
+    "Application time: ",
+    "Desired survivor size",
+    "- age ",
+    "AdaptiveSize",
+    "PSAdaptiveSize",
+    "PSYoungGen::",
+    "Dumping heap to",
+    "Heap dump file created",
+];
+
+/// What a line says. Times are in milliseconds.
+#[derive(Debug)]
+enum Line<'a> {
+    /// Brackets of an old log.
+    Brackets(&'a str),
+    /// A message of unified logging.
+    Message(&'a str),
+    /// At a safepoint, and until all threads were there.
+    Safepoint(f64, Option<f64>),
+    /// Something else of such a log.
+    Other,
+}
+
+/// Begins at a line of such a log that tells an event of its own.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let line = lines.ahead(0).trim_end();
+    if !is_heap(line) {
+        line_of_log(line)?;
+    }
+    // Lines of the program may stand between those of its log.
+    Some(lines.resume(SourceKind::GcLog, GcLog::default(), out))
+}
+
+#[derive(Default)]
+struct GcLog {
+    /// The clock of the first time; times of another one are left out.
+    clock: Option<Clock>,
+    nested: Nested,
+    collections: Collections,
+    /// Whether the lines of a heap's parts follow.
+    heap: bool,
+}
+
+impl GcLog {
+    /// Whether a line is of the parts of the heap, as they are printed around a collection.
+    fn in_heap(&mut self, line: &str) -> bool {
+        let head = is_heap(line);
+        self.heap = head || self.heap && line.starts_with(' ');
+        self.heap || line == "}"
+    }
+
+    fn at(&mut self, time: Time, out: &mut Builder) -> Option<Stamp> {
+        if let (Some((_, clock)), None) = (time, self.clock) {
+            self.clock = Some(clock);
+            out.clock(clock);
+        }
+        time.filter(|(_, clock)| Some(*clock) == self.clock).map(|(stamp, _)| stamp)
+    }
+}
+
+impl Reader for GcLog {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let line = line.trim_end();
+        if line.is_empty() || self.in_heap(line) {
+            return Taken::Yes;
+        }
+        let (time, said) = match line_of_log(line) {
+            Some(found) => found,
+            None if self.nested.is_open() && self.nested.goes_on(line) => {
+                (None, Line::Brackets(line))
+            }
+            // Details of a pause are set in.
+            None if self.nested.has_ended() && line.trim_start().starts_with('[') => {
+                (None, Line::Brackets(line))
+            }
+            None => return Taken::No,
+        };
+        let at = self.at(time, out);
+        match said {
+            Line::Brackets(text) => self.nested.line(at, text, out),
+            Line::Message(text) => self.collections.message(at, text, out),
+            Line::Safepoint(all, reach) => {
+                let java = Subject::process(None, "java");
+                out.put(Field::Safepoint, &java, at, all);
+                out.put_known(Field::SafepointReach, &java, at, reach);
+            }
+            Line::Other => {}
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.nested.ends(out);
+        self.collections.ends(out);
+    }
+}
+
+/// Whether parts of a heap follow.
+fn is_heap(line: &str) -> bool {
+    let line = line.trim_start_matches('{');
+    line.starts_with("Heap before GC invocations=")
+        || line.starts_with("Heap after GC invocations=")
+}
+
+/// Time and event of a line; `None` when it is no line of such a log by itself.
+fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
+    if let Some(found) = unified(line) {
+        return Some(found);
+    }
+    let (time, message) = old_time(line);
+    if let Some(safepoint) = stopped(message) {
+        return Some((time, safepoint));
+    }
+    if NOTES.iter().any(|note| message.trim_start().starts_with(note)) {
+        return Some((time, Line::Other));
+    }
+    let inner = message.trim_start().strip_prefix('[')?;
+    let beside = inner.starts_with("CMS-concurrent") || inner.starts_with("GC concurrent");
+    let collection = inner.starts_with("GC") || inner.starts_with("Full GC");
+    let notes = time.is_some() && inner.starts_with("G1Ergonomics");
+    // Other programs write `[GC` too: a time, or the pause and sizes, must be there.
+    let sizes = inner.contains("->") || inner.contains(" secs]") || inner.contains('(');
+    let known = beside || notes || collection && (time.is_some() || sizes);
+    known.then_some((time, Line::Brackets(message.trim_start())))
+}
+
+/// `2020-12-26T00:12:28.123+0800` on the machine's own clock.
+fn iso(text: &str) -> Option<Stamp> {
+    let (day, time) = text.split_once('T')?;
+    Some(joined(date(day)?, time_of_day(time.get(..8)?)?))
+}
+
+/// Whole seconds of an uptime such as `12.345`.
+fn uptime(text: &str) -> Option<Stamp> {
+    let (whole, fraction) = text.split_once(['.', ','])?;
+    count(fraction)?;
+    // No machine has been up for 100,000 years.
+    count(whole).filter(|s| *s < 1 << 41).and_then(|s| i64::try_from(s).ok()).map(Stamp)
+}
+
+/// The times before a message of JDK 8: `DATE: UPTIME: #4: `, some of them or none. A time wins whose
+/// date is known.
+fn old_time(line: &str) -> (Time, &str) {
+    let mut rest = line;
+    let mut found = None;
+    for _ in 0..3 {
+        let Some((head, after)) = rest.split_once(": ") else { break };
+        if let Some(stamp) = iso(head) {
+            found = Some((stamp, Clock::Local));
+        } else if let Some(stamp) = uptime(head) {
+            found = found.or(Some((stamp, Clock::Uptime)));
+        } else if head.strip_prefix('#').and_then(count).is_none() {
+            break;
+        }
+        rest = after;
+    }
+    (found, rest)
+}
+
+/// The line that JDK 8 to 16 print after each safepoint.
+fn stopped(message: &str) -> Option<Line<'_>> {
+    const START: &str = "Total time for which application threads were stopped: ";
+    let rest = message.trim_start().strip_prefix(START)?;
+    let (all, rest) = rest.split_once(" seconds")?;
+    let reach = rest.split_once("Stopping threads took: ").and_then(|(_, text)| {
+        let (word, _) = text.split_once(" seconds")?;
+        number(word)
+    });
+    let all = number(all)?;
+    Some(Line::Safepoint(all * 1000.0, reach.map(|seconds| seconds * 1000.0)))
+}
+
+/// Most milliseconds of an uptime: more of them are a date.
+const UPTIME_MS_MAX: u64 = 100_000_000_000;
+
+/// A line of unified logging: decorations in brackets, then the message, which is one of a
+/// collection or of a safepoint.
+fn unified(line: &str) -> Option<(Time, Line<'_>)> {
+    let mut rest = line.trim_start();
+    let (mut time, mut tags, mut decorated) = (None, false, false);
+    while let Some(inside) = rest.strip_prefix('[') {
+        let (word, after) = inside.split_once(']')?;
+        let word = word.trim();
+        if let Some(stamp) = iso(word) {
+            time = Some((stamp, Clock::Local));
+        } else if let Some(stamp) = word.strip_suffix('s').and_then(uptime) {
+            time = time.or(Some((stamp, Clock::Uptime)));
+        } else if let Some(stamp) = word.strip_suffix("ms").and_then(count) {
+            let seconds = i64::try_from(stamp / 1000).ok().filter(|_| stamp < UPTIME_MS_MAX);
+            time = time.or(seconds.map(|stamp| (Stamp(stamp), Clock::Uptime)));
+        } else if word.split(',').next().is_some_and(|tag| matches!(tag, "gc" | "safepoint")) {
+            tags = true;
+        }
+        (rest, decorated) = (after, true);
+        // The message begins behind a blank; decorations follow each other without one.
+        if rest.starts_with(' ') && !rest.trim_start().starts_with('[') {
+            break;
+        }
+    }
+    let message = rest.trim();
+    let found = stopped(message).or_else(|| safepoint(message)).filter(|_| decorated);
+    let collection = unified::is_of_collection(message);
+    let said = match found {
+        Some(found) => found,
+        None if collection => Line::Message(message),
+        None if tags => Line::Other,
+        None => return None,
+    };
+    Some((time, said))
+}
+
+/// `Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2 ns, ...`.
+fn safepoint(message: &str) -> Option<Line<'_>> {
+    let rest = message.strip_prefix("Safepoint \"")?;
+    let part = |name: &str| {
+        let (_, text) = rest.split_once(name)?;
+        let (word, _) = text.trim_start().split_once(" ns")?;
+        number(word).map(|nanoseconds| nanoseconds / 1e6)
+    };
+    Some(Line::Safepoint(part(" Total:")?, part(" Reaching safepoint:")))
+}

@@ -1,0 +1,196 @@
+//! A pause of a program for its collector of garbage, whoever logged it, and its facts.
+
+use crate::recording::readers::prelude::*;
+
+/// Most parts of one pause that are told: those that take a tenth of it at least, and of a pause
+/// that is felt.
+const PARTS_MAX: usize = 8;
+const PART_SHARE: f64 = 0.1;
+const FELT_MS: f64 = 100.0;
+
+/// A part of the heap below that size is none that matters.
+const BYTES_MIN: f64 = 16_777_216.0;
+
+/// What may go wrong in a pause, or is done in it beside the collection; the same in old logs and
+/// in unified ones, and how it is called.
+const TROUBLES: [(&str, &str); 10] = [
+    ("to-space exhausted", "to-space exhausted"),
+    ("To-space exhausted", "to-space exhausted"),
+    ("to-space overflow", "to-space exhausted"),
+    ("Evacuation Failure", "to-space exhausted"),
+    ("promotion failed", "promotion failed"),
+    ("concurrent mode failure", "concurrent mode failure"),
+    ("concurrent mode interrupted", "concurrent mode interrupted"),
+    ("Heap Dump", "heap dump"),
+    ("Class Histogram", "class histogram"),
+    ("Degenerated GC", "degenerated collection"),
+];
+
+/// How work beside the program, and notes, begin: they are no part of a pause.
+const BESIDE: [&str; 5] =
+    ["CMS-concurrent", "GC concurrent", "Concurrent ", "concurrent", "G1Ergonomics"];
+
+/// A pause. Times are in milliseconds.
+#[derive(Debug, Default)]
+pub(super) struct Pause {
+    pub(super) at: Option<Stamp>,
+    pub(super) ms: f64,
+    /// `Young`, `Full`, `Remark` and the like.
+    pub(super) kind: String,
+    /// Why it was, where the log says that.
+    pub(super) cause: Option<String>,
+    /// CPU outside the kernel and in it.
+    pub(super) cpu: Option<(f64, f64)>,
+    /// Bytes in use afterwards, and the size, of the heap and its parts but for the classes'.
+    pub(super) heaps: Vec<(f64, f64)>,
+    /// What took how much of it.
+    pub(super) parts: Vec<(String, f64)>,
+    pub(super) troubles: Vec<&'static str>,
+}
+
+impl Pause {
+    pub(super) fn is_full(&self) -> bool {
+        self.kind == "Full"
+    }
+
+    /// Notes what went wrong, as a text of it says.
+    pub(super) fn notes(&mut self, text: &str) {
+        let found = TROUBLES.iter().filter(|(mark, _)| text.contains(mark));
+        self.went_wrong(found.map(|(_, trouble)| *trouble));
+    }
+
+    /// Notes what went wrong.
+    pub(super) fn went_wrong(&mut self, troubles: impl IntoIterator<Item = &'static str>) {
+        for trouble in troubles {
+            if !self.troubles.contains(&trouble) {
+                self.troubles.push(trouble);
+            }
+        }
+    }
+
+    /// The facts.
+    pub(super) fn put(mut self, out: &mut Builder) {
+        let java = Subject::process(None, "java");
+        let (at, ms) = (self.at, self.ms);
+        out.put(Field::GcPause, &java, at, ms);
+        if let Some((user, system)) = self.cpu {
+            out.put(Field::GcUser, &java, at, user);
+            out.put(Field::GcSystem, &java, at, system);
+            out.put(Field::GcTimed, &java, at, ms);
+        }
+        let part = |name: &str| Subject::part("java", name);
+        out.put(Field::GcKind, &part(&self.kind), at, ms);
+        if let Some(cause) = &self.cause {
+            out.put(Field::GcCause, &part(cause), at, ms);
+        }
+        for trouble in &self.troubles {
+            out.put(Field::GcTrouble, &part(trouble), at, ms);
+        }
+        self.parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // Some are times since the start.
+        let share = ms * PART_SHARE..=ms;
+        let worth = |(_, part): &&(String, f64)| ms >= FELT_MS && share.contains(part);
+        for (name, taken) in self.parts.iter().filter(worth).take(PARTS_MAX) {
+            out.put(Field::GcPart, &part(name), at, *taken);
+        }
+        // Of the parts the fullest: a full old part stops a program though the young one is empty.
+        let parts = self.heaps.iter().filter(|(_, size)| *size >= BYTES_MIN);
+        let fullest = parts.reduce(|a, b| if b.0 / b.1 > a.0 / a.1 { b } else { a });
+        if let Some((after, size)) = fullest.filter(|_| self.is_full()) {
+            out.put(Field::GcHeapAfter, &java, at, *after);
+            out.put(Field::GcHeapSize, &java, at, *size);
+        }
+    }
+}
+
+/// `6141M->6109M(6144M)` or `1.5G(2.0G)->1.0G(2.0G)`: bytes in use afterwards, and the size.
+pub(super) fn heap(text: &str) -> Option<(f64, f64)> {
+    let (_, rest) = text.split_once("->")?;
+    let (after, size) = rest.split_once('(')?;
+    let bytes = |text: &str| {
+        let (value, unit) = number_and_unit(text.trim())?;
+        Some(value * binary_factor(unit.trim_end_matches('B'))?)
+    };
+    Some((bytes(after)?, bytes(size.split(')').next()?)?))
+}
+
+/// Texts in parentheses, the outermost ones: `System.gc()` of `Full GC (System.gc())`.
+pub(super) fn in_parentheses(text: &str) -> Vec<&str> {
+    let (mut found, mut depth, mut begin) = (Vec::new(), 0_u32, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => {
+                begin = if depth == 0 { at + 1 } else { begin };
+                depth += 1;
+            }
+            b')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && at > begin {
+                    found.extend(text.get(begin..at));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a part of a pause is called, and its time: `Ref Proc: 71.3 ms`, `Heap Dump, 37.2 secs`,
+/// `Object Copy (ms): Min: 1.0, Avg: 2.0, Max: 4.0`, `Phase 4: Compact heap 12.1ms`.
+pub(super) fn part(text: &str) -> Option<(String, f64)> {
+    let text = text.trim();
+    if BESIDE.iter().any(|start| text.starts_with(start)) {
+        return None;
+    }
+    let ms = match text.split_once("(ms):") {
+        Some((_, workers)) => {
+            let (_, longest) = workers.split_once("Max: ")?;
+            number(longest.split(',').next()?.trim())?
+        }
+        None => seconds_at_end(text).map(|seconds| seconds * 1e3).or_else(|| milliseconds(text))?,
+    };
+    let name = match text.strip_prefix("Phase ") {
+        Some(phase) => phase.split_once(": ")?.1,
+        None => text,
+    };
+    let digits =
+        |pair: &[u8]| pair[0].is_ascii_digit() && (pair[1].is_ascii_digit() || pair[1] == b'.');
+    let time = name.as_bytes().windows(2).position(digits).unwrap_or(name.len());
+    let digit = name.find(|c: char| ",:(".contains(c)).unwrap_or(name.len());
+    let name = name.get(..time.min(digit))?.trim();
+    // A short time in milliseconds has one digit before its point.
+    let name = name
+        .rsplit_once(' ')
+        .filter(|(_, end)| number(end).is_some() || end.is_empty())
+        .map_or(name, |(n, _)| n);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+    (!name.is_empty()).then(|| (name.chars().take(40).collect(), ms))
+}
+
+/// The number in front of a unit at a text's end, without what is glued before it.
+fn number_before(text: &str) -> Option<f64> {
+    let text = text.trim_end();
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let start = text.trim_end_matches(digits).len();
+    number(text.get(start..)?.trim_start_matches([',', '.']))
+}
+
+/// `..., 0.0123 secs`.
+pub(super) fn seconds_at_end(text: &str) -> Option<f64> {
+    number_before(text.trim_end().strip_suffix("secs")?)
+}
+
+/// `..., 12.3ms`, `Parallel Time: 9.1 ms, GC Workers: 8`.
+pub(super) fn milliseconds(text: &str) -> Option<f64> {
+    let (before, _) = text.rsplit_once("ms").filter(|(_, rest)| !rest.starts_with('_'))?;
+    number_before(before)
+}
+
+/// User and system time of `user=0.05 sys=0.90, real=0.95 secs`, or `User=0.05s Sys=0.90s`.
+pub(super) fn cpu(text: &str, names: [&str; 2]) -> Option<(f64, f64)> {
+    let value = |name: &str| {
+        let word = text.split_whitespace().find_map(|word| word.strip_prefix(name))?;
+        number(word.trim_end_matches([',', 's'])).map(|seconds| seconds * 1e3)
+    };
+    Some((value(names[0])?, value(names[1])?))
+}

@@ -1,0 +1,238 @@
+//! `perf script`: a line a sample, with the chain of calls below it, the innermost function first.
+
+use std::collections::BTreeMap;
+
+use super::model::{FRAMES_MAX, Frame, Profile};
+use crate::recording::readers::prelude::*;
+
+/// Most events of one recording.
+const EVENTS_MAX: usize = 16;
+
+/// Longest name of a program.
+const PROGRAM_CHARS_MAX: usize = 64;
+
+/// Most words of a head: of longer ones the rest is what a tracepoint says.
+const HEAD_WORDS_MAX: usize = 24;
+
+/// Digits of an address that is one even without an object behind the function.
+const ADDRESS_DIGITS: usize = 12;
+
+/// What is in brackets and no part of the kernel.
+const NO_MODULES: [&str; 6] = ["[vdso", "[vsyscall", "[unknown", "[heap", "[stack", "[anon"];
+
+/// The head of a sample.
+#[derive(Debug, PartialEq)]
+struct Head<'a> {
+    program: &'a str,
+    event: &'a str,
+    /// What follows the event: a function where there is no chain.
+    rest: &'a str,
+}
+
+fn hexadecimal(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// `2211`, `4121/4188`, `-1`: a process, or one and its thread.
+fn ids(word: &str) -> bool {
+    word.split('/').all(|part| count(part.trim_start_matches('-')).is_some())
+}
+
+/// `cached 2211 [000] 5012.110101: 10101010 cpu-clock:`: the program, its id, then CPU, time,
+/// period and event, as far as they were asked for.
+fn head(line: &str) -> Option<Head<'_>> {
+    let line = line.trim();
+    let mut at = 0;
+    let words = line.split_whitespace().map(|word| {
+        let begins = at + line[at..].find(word).unwrap_or_default();
+        at = begins + word.len();
+        (begins, word)
+    });
+    let words: Vec<_> = words.take(HEAD_WORDS_MAX).collect();
+    let behind = words.iter().position(|(_, word)| word.starts_with('[') || word.ends_with(':'))?;
+    // A program's name may have numbers in it.
+    let id = words[..behind].iter().skip(1).rposition(|(_, word)| ids(word))? + 1;
+    let (mut event, mut end) = ("", 0);
+    for (begins, word) in &words[id + 1..] {
+        end = begins + word.len();
+        let flags = word.bytes().all(|byte| byte == b'.' || byte.is_ascii_alphanumeric());
+        match word.strip_suffix(':') {
+            Some(time) if number(time).is_some() => {}
+            Some(name) => {
+                event = name;
+                break;
+            }
+            None if word.starts_with('[') || flags => {}
+            None => return None,
+        }
+    }
+    Some(Head { program: line[..words[id].0].trim_end(), event, rest: line[end..].trim() })
+}
+
+/// `ffffffff8127aa11 compact_zone+0x6b0 ([kernel.kallsyms])`: a function, and whether it is the
+/// kernel's, as its object or else its address says.
+fn frame(line: &str) -> Option<Frame<'_>> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    if !hexadecimal(address) {
+        return None;
+    }
+    let (name, object) = match rest.trim().rsplit_once(" (") {
+        Some((name, object)) => (name.trim(), object.strip_suffix(')')?),
+        None => (rest.trim(), ""),
+    };
+    if object.is_empty() && address.len() < ADDRESS_DIGITS {
+        return None;
+    }
+    let name = name.rsplit_once("+0x").map_or(name, |(name, _)| name);
+    let upper = address.len() == 16 && address.starts_with("ffff");
+    let module = object.starts_with('[') && !NO_MODULES.iter().any(|no| object.starts_with(no));
+    let file = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"].iter().any(|end| object.ends_with(end));
+    Some(Frame { name, kernel: upper || module || file || object.contains("vmlinux") })
+}
+
+/// Begins at a sample with a function below it or on its line.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let head = head(lines.ahead(0))?;
+    let chained = frame(head.rest).is_some() || frame(lines.ahead(1)).is_some();
+    chained.then(|| lines.begin(SourceKind::Stacks, Script::default(), out))
+}
+
+#[derive(Default)]
+struct Script {
+    /// By event.
+    profiles: BTreeMap<String, Profile>,
+    program: String,
+    event: String,
+    /// The chain so far, the innermost first.
+    chain: Vec<(String, bool)>,
+    left_out: usize,
+}
+
+impl Script {
+    fn chain_ends(&mut self) {
+        let chain = std::mem::take(&mut self.chain);
+        if chain.is_empty() {
+            return;
+        }
+        let room = self.profiles.len() < EVENTS_MAX || self.profiles.contains_key(&self.event);
+        if !room {
+            self.left_out += 1;
+            return;
+        }
+        let frames = chain.iter().rev().map(|(name, kernel)| Frame { name, kernel: *kernel });
+        let frames: Vec<_> = frames.collect();
+        let new = || Profile::of_event(&self.event);
+        let profile = self.profiles.entry(self.event.clone()).or_insert_with(new);
+        profile.chain(&self.program, &frames, 1.0);
+    }
+
+    fn call(&mut self, frame: &Frame<'_>) {
+        if self.chain.len() < FRAMES_MAX {
+            self.chain.push((frame.name.to_owned(), frame.kernel));
+        }
+    }
+}
+
+impl Reader for Script {
+    fn take(&mut self, line: &str, _out: &mut Builder) -> Taken {
+        let below = line.starts_with(char::is_whitespace) && !self.program.is_empty();
+        if let Some(frame) = frame(line).filter(|_| below) {
+            self.call(&frame);
+        } else if let Some(head) = head(line) {
+            self.chain_ends();
+            self.program = head.program.chars().take(PROGRAM_CHARS_MAX).collect();
+            head.event.clone_into(&mut self.event);
+            frame(head.rest).iter().for_each(|frame| self.call(frame));
+        } else if line.trim().is_empty() {
+            self.chain_ends();
+        } else if !(line.starts_with('#') || below && !self.chain.is_empty()) {
+            // What is set in below a function is its line of the source.
+            return Taken::No;
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.chain_ends();
+        if self.left_out > 0 {
+            out.cut(format!("samples of more than {EVENTS_MAX} events: the others are left out"));
+        }
+        let mut all: Vec<_> = std::mem::take(&mut self.profiles).into_values().collect();
+        all.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        // Of several that count time, the largest: one of them says what ran.
+        let largest = all.iter().position(Profile::counts_time);
+        for (at, profile) in all.into_iter().enumerate() {
+            if !profile.counts_time() || Some(at) == largest {
+                profile.put(out);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::readers::check::{all_understood, read, values};
+
+    fn sample(head: &str, chain: &[&str]) -> String {
+        let frames = chain.iter().map(|frame| format!("\t{frame}\n"));
+        format!("{head}\n{}\n", frames.collect::<String>())
+    }
+
+    #[test]
+    fn heads_have_what_was_asked_for() {
+        for (line, program, event) in [
+            ("web 1 31/12 77.000123: 250000 cycles:ppp: ", "web 1", "cycles:ppp"),
+            (
+                "       swapper     0 [012] 9.1:  sched:sched_switch: prev_comm=x",
+                "swapper",
+                "sched:sched_switch",
+            ),
+            ("perl 9 cpu-clock:", "perl", "cpu-clock"),
+            ("a b 12 [001] 3.5: ", "a b", ""),
+        ] {
+            let found = head(line).map(|head| (head.program, head.event));
+            assert_eq!(found, Some((program, event)), "{line}");
+        }
+        for no in ["at 12 o'clock it stopped:", "Mem: 5 7 9", "x 12", "12 [000] 5.1: cycles:"] {
+            assert_eq!(head(no), None, "{no}");
+        }
+    }
+
+    #[test]
+    fn samples_are_counted_by_function_and_by_what_called_it() {
+        let fault = [
+            "ffffffff9a0011aa clear_page_erms+0x7 ([kernel.kallsyms])",
+            "ffffffff9a0022bb do_anonymous_page+0x1f ([kernel.kallsyms])",
+            "ffffffff9a0033cc asm_exc_page_fault+0x22 ([kernel.kallsyms])",
+            "    5581aa01 Map<K, V (*)(int)>::grow+0x9 (/opt/x (deleted))",
+            "  map.cpp:31",
+        ];
+        let own = ["    5581aa77 main+0x1 (/opt/x)"];
+        let idle = ["ffffffff9a00ffff intel_idle+0x5 ([kernel.kallsyms])"];
+        let text = sample("x 7/8 [003] 1.000001: 1 cycles: ", &fault).repeat(3)
+            + &sample("x 7/9 [004] 1.000002: 1 cycles: ", &own)
+            + &sample("swapper 0 [005] 1.000003: 1 cycles: ", &idle).repeat(9);
+        let recording = read(&text);
+        all_understood(&recording);
+        let of = |field, name: &str| values(&recording, field, &Subject::Symbol(name.to_owned()));
+        assert_eq!(of(Field::SymbolPercent, "clear_page_erms"), [75.0]);
+        assert_eq!(of(Field::WithinPercent, "do_anonymous_page"), [75.0]);
+        assert_eq!(values(&recording, Field::ProfileSamples, &Subject::Machine), [4.0]);
+        let calls = Subject::Calls {
+            program: "x".to_owned(),
+            path: "page fault > do_anonymous_page > clear_page_erms".to_owned(),
+        };
+        assert_eq!(values(&recording, Field::PathPercent, &calls), [75.0]);
+    }
+
+    #[test]
+    fn another_event_is_no_cpu_time() {
+        let text = sample("db 4 [0] 2.5: 1 cache-misses: ", &["ffffffff9a0011aa copy+0x7 ([k])"]);
+        let recording = read(&text.repeat(70));
+        all_understood(&recording);
+        assert!(recording.hosts[0].subjects(Field::SymbolPercent).next().is_none());
+        let part = Subject::part("cache-misses", "db: copy");
+        assert_eq!(values(&recording, Field::EventPercent, &part), [100.0]);
+    }
+}
