@@ -531,6 +531,20 @@ fields! {
     ThreadsCpu "threads.cpu_ms" Milliseconds SinceBoot "CPU of the threads since their start";
     CollectorsCpu "threads.collectors_cpu_ms" Milliseconds SinceBoot
         "CPU of the collectors of garbage since their start";
+    // One run of a statement, as the server's log has it; of each run one after the other.
+    StatementTime "statement.time_ms" Milliseconds Event "time of one run of the statement";
+    StatementLocks "statement.locks_ms" Milliseconds Event
+        "time that one run of the statement waited for locks";
+    StatementExamined "statement.rows_examined" Count Event
+        "rows that one run of the statement looked at";
+    StatementSent "statement.rows_sent" Count Event "rows that one run of the statement gave back";
+    LockWait "sessions.lock_ms" Milliseconds Event "time that a session waited for this lock";
+    SessionsRefused "sessions.refused" Count Event "connections refused: there are too many";
+    Deadlocks "sessions.deadlocks" Count Event "sessions that waited for each other";
+    CheckpointsApart "checkpoints.apart_ms" Milliseconds Event
+        "time between checkpoints of which the server says that it is too short";
+    TemporaryFile "statement.temporary_file_bytes" Bytes Event
+        "file of a sort or hash that memory did not hold";
     ConnectionsDroppedCount "connections.dropped" Count SinceBoot
         "connections accepted and dropped since the server's start";
     ConnectionsDropped "connections.dropped_per_s" PerSecond Average

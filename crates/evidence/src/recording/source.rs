@@ -111,6 +111,7 @@ kinds! {
     RedisSlowLog "SLOWLOG of Redis";
     RedisLatency "LATENCY of Redis";
     Psql "views of PostgreSQL";
+    QueryLog "slow statements of a database's log";
     StubStatus "stub_status of nginx";
     FpmStatus "status of php-fpm";
     ThreadDump "thread dump";

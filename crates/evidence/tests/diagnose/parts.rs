@@ -170,13 +170,68 @@ read:     ops/s      kB/s     kB/op    retrans  avg RTT (ms)  avg exe (ms)
 );
 
 /// For the coverage.
+/// A young collection of 6 s with a quarter of a second of CPU, and one of 3 s that worked.
+const WAITED: Text = (
+    "waited.txt",
+    "\
+[71.204s][info][gc     ] GC(40) Pause Young (Normal) (G1 Evacuation Pause) 900M->200M(2048M) 6104.500ms
+[71.204s][info][gc,cpu ] GC(40) User=0.20s Sys=0.05s Real=6.10s
+[99.001s][info][gc     ] GC(41) Pause Full (System.gc()) 900M->200M(2048M) 3104.500ms
+[99.001s][info][gc,cpu ] GC(41) User=2.90s Sys=0.05s Real=3.10s
+",
+);
+
+/// Four CPUs with interrupts of packets, and a profile beside them.
+const PACKETS: Text = (
+    "packets.txt",
+    "\
+lb-2:~# perf top --stdio | head
+  14.02%  [kernel]       [k] nft_do_chain
+  11.31%  [kernel]       [k] __netif_receive_skb_core
+   9.75%  [kernel]       [k] ip_rcv
+   2.10%  haproxy        [.] process_stream
+lb-2:~# mpstat 1 1
+11:04:10     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+11:04:11     all    9.00    0.00   15.00    0.00    0.00   46.00    0.00    0.00    0.00   30.00
+",
+);
+
 pub(crate) fn texts() -> impl Iterator<Item = Text> {
     let corpus = [
         HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED, FILTER, FULL, BUSY, LOW, FIFO,
         SLOTS, DAMAGED,
     ];
-    let own = [CALM, COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP];
+    let own =
+        [CALM, COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP, WAITED, PACKETS];
     corpus.into_iter().chain(own)
+}
+
+#[test]
+fn a_pause_without_cpu_is_waiting() {
+    let diagnosis = of_texts(&[WAITED]);
+    let text = chain(found(&diagnosis, "gc_waits"));
+    assert_says(&text, &["1 of 2 long pauses used less CPU", "6,104 ms with 0.25 s of CPU"]);
+    let worked = WAITED.1.replace("User=0.20s", "User=12.20s");
+    assert!(!suffers(&of_texts(&[("worked.txt", &worked)])).contains(&"gc_waits"));
+}
+
+#[test]
+fn a_profile_says_whose_interrupts_they_are() {
+    let found = suffers(&of_texts(&[PACKETS]));
+    assert!(found.contains(&"network_stack") && !found.contains(&"interrupts"), "{found:?}");
+}
+
+#[test]
+fn few_samples_of_a_profile_are_no_cause() {
+    let frames = "\tffffffff9a0011aa isolate_freepages_block+0x7 ([kernel.kallsyms])\n\n";
+    let own = "db 7 [000] 1.5: 1 cycles: \n\t5581aa77 main+0x1 (/opt/db)\n\n";
+    let kernel = format!("db 7 [000] 1.5: 1 cycles: \n{frames}");
+    let other = kernel.replace("isolate_freepages_block", "vfs_read");
+    let compaction = |many: usize| {
+        let text = (kernel.clone() + &other + own).repeat(many);
+        suffers(&of_texts(&[("few.txt", &text)])).contains(&"compaction")
+    };
+    assert!(!compaction(1) && compaction(20));
 }
 
 #[test]

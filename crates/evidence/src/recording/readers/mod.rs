@@ -42,6 +42,7 @@ pub(crate) mod profile;
 mod prompt;
 mod ps;
 mod psql;
+mod queries;
 mod reader;
 mod redis;
 mod schedstat;
@@ -51,6 +52,7 @@ mod smaps;
 mod socket_counts;
 mod sockets;
 mod softnet;
+mod statement;
 pub mod storage;
 mod stub_status;
 mod syscalls;
@@ -215,6 +217,7 @@ formats![
         },
         top::begins,
     ),
+    (queries::may, queries::begins),
     (|line| line.any("%"), storage::begins_df),
     (
         |line| line.any("/") && (line.has("ontype()") || line.words_min(6) && line.ends("012")),

@@ -2,6 +2,7 @@
 //! `pg_stat_bgwriter` and `pg_stat_checkpointer` say. Statements are kept without their literals.
 
 use super::super::served::{POSTGRES, put_count, short};
+use super::super::statement::{SQL_TEXTS, plain as without_literals};
 use super::activity::Sessions;
 use super::table::{Row, text};
 use crate::recording::readers::prelude::*;
@@ -79,28 +80,7 @@ fn value(row: &Row, names: &[&str]) -> Option<f64> {
 
 /// A statement without its literals, short enough for a line: what is in quotes may be a secret.
 fn plain(query: &str) -> String {
-    let (mut out, mut rest) = (String::new(), query.chars().peekable());
-    while let Some(c) = rest.next() {
-        let in_word = out.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$');
-        match c {
-            '\'' => {
-                // Up to its end, or that of the text.
-                let _ = rest.by_ref().find(|c| *c == '\'');
-                out.push('?');
-            }
-            '0'..='9' if !in_word => {
-                while rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
-                out.push('?');
-            }
-            c if c.is_whitespace() => {
-                if !out.ends_with(' ') {
-                    out.push(' ');
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    short(out.trim())
+    short(&without_literals(query, SQL_TEXTS))
 }
 
 fn statement(row: &Row, out: &mut Builder) {
@@ -189,7 +169,7 @@ db1$ psql -c 'select pid, state, wait_event_type, ... from pg_stat_activity'
                     COMMIT,90000,500,0.005\n";
         let recording = read(text);
         all_understood(&recording);
-        let part = Subject::part("postgres", "SELECT * FROM t2 WHERE name = ? AND x = ?, $1");
+        let part = Subject::part("postgres", "SELECT * FROM t2 WHERE name = ? AND x = ?+");
         assert_eq!(values(&recording, Field::CommandTime, &part), [60_000.5]);
         assert_eq!(values(&recording, Field::CommandCalls, &part), [200.0]);
     }
