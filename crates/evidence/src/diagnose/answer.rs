@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::interval::{INTERVALS_MAX, Interval, disjoint, fewer};
+use super::remedy::Remedy;
 use crate::recording::{Field, SourceId};
 
 /// The answer to a node's question.
@@ -97,6 +98,9 @@ pub struct Answer {
     /// For a yes: nothing suffers from it now, as far as the sources tell. It is a note then.
     #[serde(skip)]
     pub mild: bool,
+    /// For a yes: steps that mend just this, in place of those of its ladder that change something.
+    #[serde(skip)]
+    pub mended_by: Vec<Remedy>,
     /// For a no: too near to the limit, or from too little, to rule anything out.
     pub close: bool,
 }
@@ -112,6 +116,7 @@ impl Answer {
             missing,
             weight: 0.0,
             mild: false,
+            mended_by: Vec::new(),
             close: false,
         }
     }
@@ -176,6 +181,12 @@ impl Answer {
     /// As it is, but no more than a note where `mild`.
     pub(crate) const fn mild(mut self, mild: bool) -> Self {
         self.mild = mild;
+        self
+    }
+
+    /// With the steps that mend just this.
+    pub(crate) fn mended_by(mut self, steps: Vec<Remedy>) -> Self {
+        self.mended_by = steps;
         self
     }
 

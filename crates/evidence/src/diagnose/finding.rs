@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, Evidence, Ground, Missing, Verdict};
 use super::cause::{Cause, Severity};
 use super::interval::Interval;
-use super::remedy::{Facts, Remedy, fitting};
+use super::remedy::{Facts, Reach, Remedy, fitting};
 use super::tree::Asked;
 use crate::recording::{Field, Span};
 
@@ -276,6 +276,15 @@ fn hardware(chain: &[&Asked]) -> bool {
     evidence.filter_map(|evidence| evidence.field).any(|field| field == Field::CpuIrq)
 }
 
+/// The steps of the ladder, or of the answer where it knows better ones than what only looks.
+fn remedies(answer: &Answer, mut ladder: Vec<Remedy>) -> Vec<Remedy> {
+    if !answer.mended_by.is_empty() {
+        ladder.retain(|remedy| remedy.reach == Reach::Look);
+        ladder.extend(answer.mended_by.iter().cloned());
+    }
+    ladder
+}
+
 fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<Finding> {
     let AboutHost { name: host, critical, facts } = *about_host;
     let (cause, answer) = (cause(leaf)?, leaf.answer.as_ref()?);
@@ -313,9 +322,12 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
         also: Vec::new(),
         ruled_out: ruled_out.filter_map(|asked| step(asked)).collect(),
         missing,
-        remedies: fitting(
-            about.remedies,
-            Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
+        remedies: remedies(
+            answer,
+            fitting(
+                about.remedies,
+                Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
+            ),
         ),
         confidence,
         weight: answer.weight,

@@ -69,7 +69,7 @@ pub struct Remedy {
     pub reach: Reach,
     /// What to do.
     pub what: &'static str,
-    /// The command, with values from the text where they are known.
+    /// The command, filled in where the sources say with what.
     pub command: Cow<'static, str>,
     /// How to see that it helped.
     pub verify: &'static str,

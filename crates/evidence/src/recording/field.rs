@@ -171,9 +171,12 @@ fields! {
     SwapIn "swap.in_bytes_per_s" BytesPerSecond Average "swapped in";
     SwapOut "swap.out_bytes_per_s" BytesPerSecond Average "swapped out";
     Scan "reclaim.scan_per_s" PerSecond Average "base pages scanned, by whomever";
-    OomKillsAtLimit "reclaim.oom_kills_at_limit" Count Event
-        "processes killed for memory at their cgroup's limit";
-    OomLimit "reclaim.oom_limit_bytes" Bytes Event "the limit at which a process was killed";
+    OomCalls "kill.calls" Count Event "times that somebody was to be killed, nobody says who";
+    OomNobody "kill.nobody" Count Event "times that nobody was left who could be killed";
+    OomLimit "kill.limit_bytes" Bytes Event "the limit at which a process was killed";
+    OomVictim "kill.victim_bytes" Bytes Event "resident memory of the process that was killed";
+    OomAsked "kill.asked" Count Event "it asked for memory when there was none";
+    OomOrder "kill.order" Count Event "order of the block of base pages that it asked for";
     OomKills "reclaim.oom_kills_per_s" PerSecond Average "processes killed for memory";
 
     // Huge pages and compaction: /proc/vmstat.
@@ -391,6 +394,28 @@ fields! {
     LogAmount "log.amount" Count Event "highest number in such lines";
     LogUptime "log.since_boot_ms" Milliseconds Instant "time of the last such line since the start";
     LogClock "log.clock" Count Instant "date and time of the last such line";
+    // Memory as it was when the kernel reported it there (Mem-Info).
+    LogZoneFree "log.zone_free_bytes" Bytes Event "free memory of the zone";
+    LogZoneFreeCma "log.zone_free_cma_bytes" Bytes Event "free memory of the zone that is CMA";
+    LogZoneMin "log.zone_min_bytes" Bytes Event "min watermark of the zone";
+    LogZoneLow "log.zone_low_bytes" Bytes Event "low watermark of the zone";
+    LogZoneHigh "log.zone_high_bytes" Bytes Event "high watermark of the zone";
+    LogZoneSize "log.zone_managed_bytes" Bytes Event "memory of the zone";
+    LogAnon "log.anon_bytes" Bytes Event "anonymous memory";
+    LogFileCache "log.file_cache_bytes" Bytes Event "page cache without shared memory";
+    LogShmem "log.shmem_bytes" Bytes Event "shared memory and tmpfs";
+    LogSlabFixed "log.slab_unreclaimable_bytes" Bytes Event
+        "kernel objects that cannot be reclaimed";
+    LogPageTables "log.page_tables_bytes" Bytes Event "page tables";
+    LogUnevictable "log.unevictable_bytes" Bytes Event "memory that cannot be reclaimed";
+    LogMemory "log.memory_bytes" Bytes Event "memory";
+    LogCma "log.cma_bytes" Bytes Event "memory reserved for CMA";
+    LogPoisoned "log.hwpoisoned_bytes" Bytes Event "memory put aside after hardware errors";
+    LogSwapFree "log.swap_free_bytes" Bytes Event "free swap space";
+    LogSwapTotal "log.swap_total_bytes" Bytes Event "swap space";
+    LogHugetlb "log.hugetlb_bytes" Bytes Event "HugeTLB pool of the node";
+    LogHugetlbFree "log.hugetlb_free_bytes" Bytes Event "HugeTLB pool not handed out";
+    LogTaskRss "log.task_rss_bytes" Bytes Event "resident memory of the process";
     Uptime "machine.uptime_ms" Milliseconds Instant "time since the machine's start";
     WallClock "machine.clock" Count Instant "date and time";
     ProcHung "process.hung" Count Event "it hung in uninterruptible wait for minutes";

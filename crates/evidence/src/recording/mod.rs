@@ -33,7 +33,7 @@ pub use field::{About, Field, Span, Unit};
 pub use scan::{Foreign, LONG_BYTES, foreign, is_whole};
 pub use source::{Clock, Source, SourceId, SourceKind};
 pub use stamp::Stamp;
-pub use subject::Subject;
+pub use subject::{Shortage, Subject};
 
 /// A value at a time; `at` is `None` where the source gave no time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

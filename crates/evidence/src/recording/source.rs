@@ -82,6 +82,8 @@ kinds! {
     TcpCounters "/proc/net/snmp and netstat";
     KernelLog "kernel log";
     ProgramLog "logs of programs";
+    Kubectl "kubectl";
+    Docker "docker inspect and events";
     Limits "/proc/PID/limits";
     Auditctl "auditctl -s";
     Ps "ps";

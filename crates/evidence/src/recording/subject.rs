@@ -4,6 +4,24 @@ use std::fmt;
 
 use serde::Serialize;
 
+/// Whose memory was used up when a program was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shortage {
+    /// The machine's.
+    Machine,
+    /// What a cgroup may have.
+    Cgroup,
+    /// What a container may have, by its cluster or engine.
+    Container,
+    /// That of the NUMA nodes to which a cpuset or a policy of memory confines the program.
+    Nodes,
+    /// Nobody's: somebody asked for the kill (`sysrq f`).
+    ByHand,
+    /// The source does not say.
+    Unknown,
+}
+
 /// What a value is about. Names are as the source wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -43,6 +61,15 @@ pub enum Subject {
     Segment(String),
     /// A cgroup, by path.
     Cgroup(String),
+    /// Programs that were killed for memory.
+    Kill {
+        /// Whose memory was used up.
+        scope: Shortage,
+        /// The cgroup, container or pod whose limit was reached, where the source names it.
+        limited: Option<String>,
+        /// Who was killed, where the source names it.
+        victim: Option<String>,
+    },
     /// Another part of the machine, by its own name: `dentry`, `NUMA node 0`, `array md2`.
     Named(String),
     /// A function of the kernel or of a program.
@@ -120,6 +147,10 @@ impl fmt::Display for Subject {
             // One whose name nobody said.
             Self::Cgroup(path) if path == "a cgroup" => f.write_str(path),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
+            Self::Kill { limited, victim, .. } => {
+                write!(f, "kill of {}", victim.as_deref().unwrap_or("a program"))?;
+                limited.as_ref().map_or(Ok(()), |cgroup| write!(f, " in {cgroup}"))
+            }
             Self::Calls { program, path } => write!(f, "{program}: {path}"),
             Self::Service(name) => f.write_str(name),
             Self::Part { service, name } => write!(f, "{service}, {name}"),

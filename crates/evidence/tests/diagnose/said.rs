@@ -26,11 +26,53 @@ fn the_end_that_is_shared_is_the_service() {
 #[test]
 fn kills_are_at_the_limit_of_somebody() {
     let text = said(corpus!("blind-memcg-oom.txt"), "oom_kills");
-    assert!(text.contains("java for memory, 3 times"), "{text}");
-    assert!(text.contains("at the limit of 4.0 GiB of the victims' own cgroup"), "{text}");
+    assert!(text.contains("java (4.0 GiB resident) for memory, 3 times"), "{text}");
+    assert!(text.contains("once at the limit of 4.0 GiB of /kubepods.slice/"), "{text}");
+    assert!(!text.contains("machine's memory was used up"), "{text}");
     let machine =
         said("[1.0] Out of memory: Killed process 812 (java) total-vm:1kB\n", "oom_kills");
     assert!(machine.contains("the machine's memory was used up"), "{machine}");
+    for cut in [
+        "[7.0] etcd invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0\n",
+        "[7.0] Killed process 7 (etcd) total-vm:9kB, anon-rss:8kB, file-rss:0kB\n",
+        "[7.0] oom_reaper: reaped process 7 (etcd), now anon-rss:0kB, file-rss:0kB\n",
+    ] {
+        let text = said(cut, "oom_kills");
+        assert!(text.contains("the machine's or a cgroup's, these lines do not say"), "{text}");
+        assert!(text.contains("etcd"), "{text}");
+    }
+    let cma = said(
+        "[9.0] DMA free:300000kB min:9000kB low:9900kB high:11000kB free_cma:298000kB\n\
+         [9.0] Out of memory: Killed process 9 (gdm) total-vm:9kB, anon-rss:8kB\n",
+        "oom_kills",
+    );
+    assert!(cma.contains("293.0 MiB that were free 291.0 MiB are CMA"), "{cma}");
+}
+
+#[test]
+fn what_raises_the_limit_of_a_kill_is_filled_in() {
+    for (limited, command) in [
+        (
+            "/system.slice/api.service",
+            "systemctl set-property --runtime api.service MemoryMax=768M",
+        ),
+        (
+            "/kubepods/burstable/pod7",
+            "kubectl set resources WORKLOAD -c CONTAINER --limits=memory=768Mi",
+        ),
+        ("/docker/8f1e", "docker update --memory 768M --memory-swap 768M 8f1e"),
+        ("/jobs/nightly", "echo 768M > /sys/fs/cgroup/jobs/nightly/memory.max"),
+    ] {
+        let text = format!(
+            "[5.0] memory: usage 524288kB, limit 524288kB, failcnt 9\n\
+             [5.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,\
+             oom_memcg={limited},task_memcg={limited},task=node,pid=31,uid=0\n"
+        );
+        let diagnosis = of_texts(&[("ticket", &text)]);
+        let remedies = &found(&diagnosis, "oom_kills").remedies;
+        assert!(remedies.iter().any(|remedy| remedy.command == command), "{remedies:?}");
+        assert!(remedies.iter().all(|remedy| remedy.what != "add memory"), "{remedies:?}");
+    }
 }
 
 #[test]

@@ -46,8 +46,7 @@ fn page_tables_of_a_database() {
         .collect();
     assert_eq!(assumed.len(), 1);
     assert_says(assumed[0], &["shared segment"]);
-    let remedies: Vec<&str> =
-        finding.remedies.iter().map(|remedy| remedy.command.as_ref()).collect();
+    let remedies: Vec<&str> = finding.remedies.iter().map(|remedy| &*remedy.command).collect();
     assert_says(&remedies.join("\n"), &["hugewise hugetlb apply", "--user"]);
     assert_eq!(finding.remedies[0].reach, Reach::Look);
 }

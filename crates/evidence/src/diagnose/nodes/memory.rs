@@ -1,11 +1,7 @@
 //! What is wrong with memory itself, whether or not it costs CPU now.
 
 use super::prelude::*;
-use std::collections::BTreeSet;
-
-use super::age::{ago, is_old};
 use crate::diagnose::machine::memory as machine;
-use crate::recording::readers::kernel_log::{KILLS, LOG};
 
 /// Is there no free block of a huge page's size though memory is free?
 pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
@@ -68,53 +64,17 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
 
 /// Does the kernel kill programs for memory?
 pub(super) fn killed(look: &Look<'_>) -> Answer {
-    let logged = look.lines(Field::ProcKilled, |_| true);
-    if let Some(seen) = logged.first().and_then(|line| look.highest(line)) {
-        let names: BTreeSet<&str> =
-            logged.iter().filter_map(|line| line.subject.process_name()).collect();
-        let names: Vec<&str> = names.into_iter().take(4).collect();
-        let kills: usize = logged.iter().map(|line| line.points.len()).sum();
-        let times = if kills > 1 { format!(", {kills} times") } else { String::new() };
-        let text =
-            format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
-        let whose = whose_limit(look, kills as f64);
-        let kills = Subject::part(LOG, KILLS);
-        let text = format!("{text}{}", ago(look, &kills, ", the last "));
-        let old = is_old(look, &kills) == Some(true);
-        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
+    let told = super::kills::told(look);
+    if told.is_yes() {
+        return told;
     }
     let rate = look.peak(Field::OomKills, &Subject::Machine);
     let count = || look.state(Field::OomKillCount);
     let of_cgroups = || look.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
     let seen = rate.or_else(count).or_else(of_cgroups);
-    let Some(seen) = seen else { return Answer::unknown(&[VMSTAT]) };
+    let Some(seen) = seen else { return told };
     let evidence = vec![look.quote(&seen)];
     Answer::when(seen.value > 0.0, 0.8, evidence)
-}
-
-/// Whose memory was used up when the kernel killed.
-fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
-    let machine = &Subject::Machine;
-    let peak = |field| look.peak(field, machine);
-    let limit = peak(Field::OomLimit).map(|seen| format!(" of {}", write::bytes(seen.value)));
-    let limit = limit.unwrap_or_default();
-    let text = match peak(Field::OomKillsAtLimit) {
-        Some(seen) if seen.value >= kills => {
-            format!("at the limit{limit} of the victims' own cgroup, whatever the machine has left")
-        }
-        Some(seen) => format!(
-            "{} of them at the limit{limit} of their own cgroup, the others because the machine's \
-             memory was used up",
-            write::number(seen.value)
-        ),
-        None if super::defaults::min_free(look).is_yes() => {
-            "no kill names a cgroup's limit: the machine had no memory to give, and \
-             vm.min_free_kbytes keeps much of it free"
-                .to_owned()
-        }
-        None => "no kill names a cgroup's limit: the machine's memory was used up".to_owned(),
-    };
-    Evidence::derived(text)
 }
 
 /// Is hardly any memory available?

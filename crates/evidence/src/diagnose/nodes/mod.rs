@@ -9,6 +9,7 @@ mod heap;
 mod held;
 mod io;
 mod kernel;
+mod kills;
 mod limits;
 mod link;
 mod log;

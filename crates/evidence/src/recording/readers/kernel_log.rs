@@ -2,12 +2,15 @@
 //! machine is slow; the others are passed over.
 
 mod known;
+mod mem_info;
+mod oom;
 mod when;
 
 use super::prelude::*;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
+pub(super) use oom::may_be_own as may_be_kill;
 pub use when::dated;
 pub(super) use when::{date_and_time, up_ms};
 
@@ -17,6 +20,9 @@ use self::when::{When, when};
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
 fn message(line: &str) -> Option<&str> {
     let line = line.trim();
+    // The level, as `dmesg -r` has it.
+    let level = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let line = level.filter(|(level, _)| count(level).is_some()).map_or(line, |(_, rest)| rest);
     let mut named = None;
     while let Some(rest) = behind_name(named.unwrap_or(line)) {
         named = Some(rest);
@@ -43,15 +49,24 @@ fn behind_time(line: &str) -> Option<&str> {
     (since_boot || wall).then(|| rest.trim_start())
 }
 
+/// What follows the time that `dmesg --time-format iso` has, and collectors of logs.
+fn behind_iso(line: &str) -> &str {
+    let first = line.split_once(' ').filter(|(time, _)| {
+        time.len() > 18 && time.as_bytes().get(10) == Some(&b'T') && date(&time[..10]).is_some()
+    });
+    first.map_or(line, |(_, rest)| rest.trim_start())
+}
+
 /// Commands that show the kernel's log, perhaps without its times.
 const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/log/syslog", "kern"];
 
-/// A message without anything before it, below a command that shows the log.
+/// A message without anything before it: of a report that nothing else looks like, or below a
+/// command that shows the log.
 fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
     let command = out.latest_command();
     let shown = SHOWN_BY.iter().any(|name| command.contains(name));
-    let line = line.trim();
-    (shown && known::trouble(line).is_some()).then_some(line)
+    let line = behind_iso(line.trim());
+    (oom::is_own(line) || shown && known::trouble(line).is_some()).then_some(line)
 }
 
 /// Begins at a line with the kernel's time, or with its name.
@@ -62,8 +77,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 
 #[derive(Default)]
 struct KernelLog {
-    kills: u64,
-    at_limit: u64,
+    reports: oom::Reports,
     floods: u64,
     untracked: u64,
     /// By kind of trouble.
@@ -72,8 +86,7 @@ struct KernelLog {
     latest: Option<Trouble>,
     /// The column in which the latest message begins.
     column: usize,
-    /// The latest times of those about which it has counts of its own.
-    killed: When,
+    /// The latest time of a task that hung.
     hung: When,
 }
 
@@ -97,23 +110,27 @@ impl When {
         self.clock = other.clock.or(self.clock);
     }
 
+    /// Seconds between two, on the clock that both have; dates without a year go down.
+    fn apart_s(self, other: Self) -> Option<f64> {
+        let since_boot = self.since_boot_s.zip(other.since_boot_s).map(|(a, b)| (a - b).abs());
+        let dated = || self.clock.zip(other.clock).map(|(a, b)| a.abs_diff(b) as f64);
+        since_boot.or_else(dated)
+    }
+
     fn put(self, name: &str, out: &mut Builder) {
-        let subject = Subject::part(LOG, name);
-        out.put_known(
-            Field::LogUptime,
-            &subject,
-            None,
-            self.since_boot_s.map(|seconds| seconds * 1e3),
-        );
-        out.put_known(Field::LogClock, &subject, None, self.clock.map(|clock| clock as f64));
+        self.put_about(&Subject::part(LOG, name), out);
+    }
+
+    fn put_about(self, subject: &Subject, out: &mut Builder) {
+        let since_boot_ms = self.since_boot_s.map(|seconds| seconds * 1e3);
+        out.put_known(Field::LogUptime, subject, None, since_boot_ms);
+        out.put_known(Field::LogClock, subject, None, self.clock.map(|clock| clock as f64));
     }
 }
 
 /// The kernel's log, as what its values are about.
 pub const LOG: &str = "kernel log";
-/// The part of it about programs killed for memory, and about tasks that hang.
-pub const KILLS: &str = "kills";
-/// See [`KILLS`].
+/// The part of it about tasks that hang.
 pub const HANGS: &str = "hangs";
 /// The clock that the log says the kernel went to last, as a setting.
 pub const CLOCKSOURCE: &str = "clocksource of the kernel log";
@@ -157,17 +174,6 @@ fn failing_disk(text: &str) -> Option<&str> {
     })
 }
 
-/// An amount such as `4194304kB` behind a word.
-fn kib_behind(text: &str, word: &str) -> Option<f64> {
-    let (_, rest) = text.split_once(word)?;
-    rest.split("kB").next()?.trim().parse().ok()
-}
-
-/// The name in brackets, `1234 (java)`.
-fn in_brackets(text: &str) -> Option<&str> {
-    text.split_once('(')?.1.split_once(')').map(|(name, _)| name)
-}
-
 /// The name of a file server that does not answer, or answers again (`false`).
 fn server(text: &str) -> Option<(&str, bool)> {
     if let Some(rest) = text.strip_prefix("nfs: server ") {
@@ -204,17 +210,7 @@ impl KernelLog {
     }
 
     fn said(&mut self, text: &str, at: When, out: &mut Builder) {
-        if let Some((_, victim)) = text.split_once("illed process ") {
-            // `Out of memory: Killed process`, `Memory cgroup out of memory: Kill process`;
-            // before Linux 4.19 only a line before it has these words.
-            if text.contains("emory") || text.contains("total-vm:") {
-                self.killed.later(at);
-                self.kills += 1;
-                self.at_limit += u64::from(text.starts_with("Memory cgroup"));
-                let name = in_brackets(victim).unwrap_or("?");
-                out.put(Field::ProcKilled, &Subject::process(None, name), None, 1.0);
-            }
-        } else if let Some(task) = text.strip_prefix("INFO: task ")
+        if let Some(task) = text.strip_prefix("INFO: task ")
             && let Some((task, _)) = task.split_once(" blocked for more than ")
         {
             self.hung.later(at);
@@ -229,13 +225,6 @@ impl KernelLog {
             self.floods += 1;
         } else if text.contains("conntrack") && text.contains("table full") {
             self.untracked += 1;
-        } else if text.starts_with("memory: usage ") {
-            out.put_known(
-                Field::OomLimit,
-                &Subject::Machine,
-                None,
-                kib_behind(text, "limit ").map(|limit| limit * 1024.0),
-            );
         } else if let Some(disk) = failing_disk(text) {
             out.put(Field::DiskComplaints, &Subject::Disk(disk.to_owned()), None, 1.0);
             let quote: String = text.chars().take(QUOTE_CHARS_MAX).collect();
@@ -251,27 +240,28 @@ impl Reader for KernelLog {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let goes_on = self.column > 0 && blanks >= self.column;
+            if goes_on {
+                self.reports.take(line.trim(), When::default(), out);
+            }
             return if goes_on { Taken::Yes } else { Taken::No };
         };
         // Below a message without its time nothing is in line with it.
         self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());
         let at = when(line);
+        if self.reports.take(text, at, out) {
+            return Taken::Yes;
+        }
         self.said(text, at, out);
         self.note(text, at, out);
         Taken::Yes
     }
 
     fn end(&mut self, out: &mut Builder) {
-        let counts = [
-            (Field::OomKillCount, self.kills),
-            (Field::OomKillsAtLimit, self.at_limit),
-            (Field::SynFloods, self.floods),
-            (Field::ConntrackDrops, self.untracked),
-        ];
+        self.reports.end(out);
+        let counts = [(Field::SynFloods, self.floods), (Field::ConntrackDrops, self.untracked)];
         for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             out.put(field, &Subject::Machine, None, count as f64);
         }
-        self.killed.put(KILLS, out);
         self.hung.put(HANGS, out);
         for (kind, told) in &self.told {
             let subject = Subject::part(LOG, kind.key());
@@ -289,19 +279,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kills_hangs_and_servers_that_do_not_answer() {
+    fn hangs_and_servers_that_do_not_answer() {
         let recording = read(
-            "[23225.078567] oom-kill:constraint=CONSTRAINT_MEMCG,task=redis-server,pid=17401\n\
-             [23225.078600] Memory cgroup out of memory: Killed process 17401 (redis-server) \
-             total-vm:154008kB, anon-rss:65024kB\n\
-             [Mon Nov 23 10:00:00 2026] Out of memory: Killed process 812 (java) total-vm:1kB\n\
-             Nov 23 10:00:02 db1 kernel: [23226.1] INFO: task jbd2/sda1-8:312 blocked for more \
+            "Nov 23 10:00:02 db1 kernel: [23226.1] INFO: task jbd2/sda1-8:312 blocked for more \
              than 120 seconds.\n\
              Nov 23 10:00:03 db1 kernel: nfs: server 192.0.2.7 not responding, still trying\n\
              [    5.000000] usb 1-1: new high-speed USB device\n",
         );
         all_understood(&recording);
-        assert_eq!(machine(&recording, Field::OomKillCount), [2.0]);
         let hung = Subject::process(Some(312), "jbd2/sda1-8");
         assert_eq!(values(&recording, Field::ProcBlocked, &hung), [1.0]);
         let server = Subject::Service("192.0.2.7".to_owned());
@@ -309,28 +294,17 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_several_lines_is_one() {
-        let recording = read(
-            "[Thu Nov 26 19:28:32 2026] Mem-Info:\n\
-             [Thu Nov 26 19:28:32 2026] active_anon:1658 inactive_anon:6083947 isolated_anon:0\n\
-             \x20                           active_file:46 inactive_file:1540 isolated_file:32\n\
-             \x20                           free:40125 free_pcp:2878 free_cma:0\n\
-             [Thu Nov 26 19:28:33 2026] Out of memory: Killed process 812 (java) total-vm:1kB\n",
-        );
-        all_understood(&recording);
-        assert_eq!(machine(&recording, Field::OomKillCount), [1.0]);
+    fn below_a_message_is_its_rest_or_another_text() {
         let other = read("[  1.000000] usb 1-1: new device\n   what nobody knows\n");
         assert_eq!(other.unrecognised.len(), 1, "below the time is another text");
     }
 
     #[test]
-    fn full_tables_limits_and_disks() {
+    fn full_tables_and_disks() {
         let recording = read(
             "[1.0] nf_conntrack: nf_conntrack: table full, dropping packet\n\
              [1.5] nf_conntrack: table full, dropping packet.\n\
              [2.0] TCP: request_sock_TCP: Possible SYN flooding on port 80. Sending cookies.\n\
-             [3.0] memory: usage 4194304kB, limit 4194304kB, failcnt 0\n\
-             [3.0] Memory cgroup out of memory: Killed process 5 (java) total-vm:1kB\n\
              [4.0] sd 0:2:1:0: [sdb] tag#118 BRCM Debug mfi stat 0x2d, data len\n\
              [5.0] blk_update_request: I/O error, dev sdc, sector 5\n\
              [6.0] Buffer I/O error on dev sdd1, logical block 5\n\
@@ -340,8 +314,6 @@ mod tests {
         all_understood(&recording);
         assert_eq!(machine(&recording, Field::ConntrackDrops), [2.0]);
         assert_eq!(machine(&recording, Field::SynFloods), [1.0]);
-        assert_eq!(machine(&recording, Field::OomLimit), [4_294_967_296.0]);
-        assert_eq!(machine(&recording, Field::OomKillsAtLimit), [1.0]);
         for (disk, lines) in [("sdb", 1), ("sdc", 1), ("sdd", 1), ("nvme0", 1), ("sda", 0)] {
             let said = values(&recording, Field::DiskComplaints, &Subject::Disk(disk.into()));
             assert_eq!(said.len(), lines, "{disk}");

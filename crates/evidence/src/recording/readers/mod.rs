@@ -188,7 +188,13 @@ formats![
         profile::table::begins,
     ),
     (profile::may, profile::begins),
-    (|line| line.has("kernl:") || line.begins("[") || line.awaited, kernel_log::begins),
+    (
+        |line| {
+            let kernel = line.has("kernl:") || line.begins("[<") || line.awaited;
+            kernel || line.has("mo") && kernel_log::may_be_kill(line.text)
+        },
+        kernel_log::begins,
+    ),
     (
         |line| {
             let averages = line.is_named(2) && line.begins_with_letter() || line.has("Linux(");
