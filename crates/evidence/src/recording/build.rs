@@ -346,6 +346,15 @@ impl Builder {
         }
     }
 
+    /// A setting that somebody speaks of: the setting itself, where it was shown, says more.
+    pub fn setting_unless_known(&mut self, name: &str, text: &str) {
+        let host = self.current_host();
+        let known = self.out.hosts.get(host).is_some_and(|host| host.settings.contains_key(name));
+        if !known {
+            self.setting(name, text);
+        }
+    }
+
     /// A row of `netstat` or `ss`: queues in this order: received, sent.
     pub fn socket(
         &mut self,

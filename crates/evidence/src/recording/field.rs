@@ -2,52 +2,7 @@
 
 use serde::Serialize;
 
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// 0 to 100; of one CPU for processes, so that more than 100 is possible there.
-    Percent,
-    /// Events in a second.
-    PerSecond,
-    /// An amount of memory or storage.
-    Bytes,
-    /// Bytes in a second.
-    BytesPerSecond,
-    /// A duration.
-    Milliseconds,
-    /// A number of things.
-    Count,
-    /// 0 to 1.
-    Index,
-}
-
-/// What a value says about time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Span {
-    /// Mean over the time since the sample before.
-    Average,
-    /// State at the sample's time.
-    Instant,
-    /// A count since the machine, or the thing counted, started.
-    SinceBoot,
-    /// One event, at its time.
-    Event,
-}
-
-/// What is said about a [`Field`].
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct About {
-    /// Its name in JSON and documents.
-    pub key: &'static str,
-    /// Unit of its values.
-    pub unit: Unit,
-    /// What its values say about time.
-    pub span: Span,
-    /// Its name in a sentence.
-    pub name: &'static str,
-}
+use super::unit::{About, Span, Unit};
 
 macro_rules! fields {
     ($($variant:ident $key:literal $unit:ident $span:ident $name:literal;)*) => {
@@ -384,6 +339,7 @@ fields! {
     OpenFilesMax "process.open_files_limit" Count Instant "most files that it may have open";
     OpenFileErrors "process.open_file_errors" Count Event "files that it could not open: too many";
 
+    BufferErrors "net.buffer_errors" Count Event "requests that found no room in network buffers";
     TaskErrors "tasks.start_errors" Count Event "tasks that could not be started: a limit";
     MemoryErrors "memory.errors" Count Event "requests for memory that the kernel refused";
     MapErrors "maps.errors" Count Event "mappings that a program did not get: a limit";
@@ -498,6 +454,21 @@ fields! {
     ServerCpu "server.cpu_percent" Percent Average "CPU of the server's main thread";
     ServerRequests "server.requests_per_s" PerSecond Average "requests served";
     LatencyEvent "server.latency_ms" Milliseconds Event "latest stall that the server measured";
+    LatencyWorst "server.latency_worst_ms" Milliseconds Event "longest stall that it measured";
+    HugeFound "server.huge_found" Count Event "times that it found huge pages in its memory";
+    HugeRefused "server.huge_refused" Count Event "its requests for huge pages that were refused";
+    HugeForgone "server.huge_forgone" Count Event "times that it went on without huge pages";
+    HugeUsed "server.huge_bytes" Bytes Event "its memory in HugeTLB pages";
+    HugeExpected "server.huge_expected_bytes" Bytes Event "HugeTLB pages that it needs";
+    HugePool "server.pool_bytes" Bytes Event "HugeTLB pool, as the server sees it";
+    HugePoolFree "server.pool_free_bytes" Bytes Event "HugeTLB pool that nobody uses";
+    MemoryRefused "server.memory_refused" Count Event "its requests for memory that were refused";
+    MemoryWanted "server.memory_wanted_bytes" Bytes Event "memory that the server asked for";
+    LockRefused "server.lock_refused" Count Event "memory that it could not lock";
+    MemlockLimit "server.memlock_bytes" Bytes Event "memory that the server may lock";
+    ForkRefused "server.fork_refused" Count Event "its forks that were refused for want of memory";
+    ServerSigbus "server.sigbus" Count Event "processes of the server that died of SIGBUS";
+    ServerSigkill "server.sigkill" Count Event "processes of the server that died of SIGKILL";
     CommandCalls "command.calls" Count SinceBoot "calls since the counts began";
     CommandTime "command.time_ms" Milliseconds SinceBoot "time in all calls since the counts began";
     CommandBusy "command.busy_percent" Percent Average "time in all calls, of one thread";
@@ -514,6 +485,8 @@ fields! {
     CowSize "data.copied_bytes" Bytes Instant "memory copied while the server last saved";
     EvictedCount "data.evicted" Count SinceBoot "keys evicted since the server's start";
     Evictions "data.evicted_per_s" PerSecond Average "keys evicted";
+    SavesFailed "data.saves_failed" Count Event "attempts to save that failed";
+    FsyncLate "data.fsync_late" Count Event "times that fsync of the log took too long";
     RefusedWriteCount "data.refused" Count SinceBoot "commands refused for want of memory";
     CacheHitCount "cache.hits" Count SinceBoot "reads that found their data in the cache";
     CacheMissCount "cache.misses" Count SinceBoot "reads that did not";
@@ -534,6 +507,23 @@ fields! {
     PoolIdle "pool.idle" Count Instant "workers without work";
     PoolQueue "pool.queue" Count Instant "requests that wait for a worker";
     PoolFullCount "pool.full" Count SinceBoot "times that the pool was full since its start";
+    // Pools of connections, as programs log them.
+    ConnUsed "connections.used" Count Event "connections of the pool in use";
+    ConnIdle "connections.idle" Count Event "connections of the pool that are free";
+    ConnSize "connections.size" Count Event "connections of the pool, or the most it may have";
+    ConnOverflow "connections.overflow" Count Event "connections that it may have above its size";
+    ConnWaiting "connections.waiting" Count Event "requests that wait for a connection of the pool";
+    ConnTimeouts "connections.timeouts" Count Event "requests that got no connection of the pool";
+    ConnWait "connections.wait_ms" Milliseconds Event "time that such a request waited";
+    ConnRefused "connections.refused" Count Event "connections refused: the server has its most";
+    // Containers, pods and nodes of clusters.
+    Restarts "container.restarts" Count Instant "its restarts";
+    ContainerLimit "container.memory_limit_bytes" Bytes Instant "limit of its memory";
+    ContainerRequest "container.memory_request_bytes" Bytes Instant "memory kept for it";
+    NodeCondition "cluster.condition" Count Instant "a condition of the node holds (1) or not (0)";
+    NodeAllocated "cluster.allocated_percent" Percent Instant "share of the node that is promised";
+    ClusterEvents "cluster.events" Count Event "events of this kind";
+    ClusterEventAge "cluster.event_age_ms" Milliseconds Instant "time since the latest of them";
     // Threads of a program, as its own dumps show them.
     Threads "threads.count" Count Instant "threads";
     ThreadsBusy "threads.busy" Count Instant "threads with work";

@@ -20,6 +20,7 @@ mod scan;
 mod source;
 mod stamp;
 mod subject;
+mod unit;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +30,12 @@ use serde::Serialize;
 
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
 pub use expected::Met;
-pub use field::{About, Field, Span, Unit};
+pub use field::Field;
 pub use scan::{Foreign, LONG_BYTES, foreign, is_whole};
 pub use source::{Clock, Source, SourceId, SourceKind};
 pub use stamp::Stamp;
 pub use subject::{Shortage, Subject};
+pub use unit::{About, Span, Unit};
 
 /// A value at a time; `at` is `None` where the source gave no time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,8 +1,5 @@
-//! Limits of a process, and what programs log where they reach one: no more files, ports, tasks,
-//! mappings or memory.
+//! Limits of a process, and how near to them it is.
 
-use super::glance::{Glance, bits};
-use super::kernel_log::date_and_time;
 use super::prelude::*;
 
 /// A row of `/proc/PID/limits`: soft and hard.
@@ -37,102 +34,29 @@ fn pid_of(command: &str) -> Option<u32> {
     rest.split_once("/limits")?.0.parse().ok()
 }
 
-/// Texts about failures: those of `strerror` for EMFILE and ENFILE, EADDRNOTAVAIL of `connect`,
-/// EAGAIN of `fork` and ENOMEM, and what Java, Elasticsearch and shells say of the same.
-const FAILED: [(&str, Field); 15] = [
-    ("oo many open files", Field::OpenFileErrors),
-    ("annot assign requested address", Field::PortErrors),
-    ("EADDRNOTAVAIL", Field::PortErrors),
-    ("ork: Resource temporarily unavailable", Field::TaskErrors),
-    ("ork: retry: Resource temporarily unavailable", Field::TaskErrors),
-    ("fork() failed (11: Resource temporarily unavailable", Field::TaskErrors),
-    ("unable to create new native thread", Field::TaskErrors),
-    ("unable to create native thread", Field::TaskErrors),
-    ("ork rejected by pids controller", Field::TaskErrors),
-    ("pthread_create failed (EAGAIN)", Field::TaskErrors),
-    ("OutOfMemoryError: Map failed", Field::MapErrors),
-    ("vm.max_map_count [", Field::MapErrors),
-    ("annot allocate memory", Field::MemoryErrors),
-    ("ENOMEM", Field::MemoryErrors),
-    ("Not enough space' (errno=12)", Field::MemoryErrors),
-];
-
-/// What a program could not do.
-fn failure(line: &str) -> Option<Field> {
-    let field = FAILED.iter().find(|(text, _)| line.contains(text)).map(|(_, field)| *field)?;
-    // A log has the time, and a shell or Java its name before it; somebody who asks has neither.
-    let timed = line.split([' ', 'T', '[', ']', '+', '.', ',']).any(|w| time_of_day(w).is_some());
-    let start = line.trim_start();
-    let shell =
-        ["-bash: ", "bash: ", "sh: ", "-sh: ", "zsh: "].iter().any(|s| start.starts_with(s));
-    let java = ["java.lang.OutOfMemoryError:", "Caused by: java.", "Exception in thread \""];
-    let java = java.iter().any(|text| start.starts_with(text));
-    let said = timed || shell || java;
-    // To listen at an address that the machine does not have fails in the same way.
-    let bound = field == Field::PortErrors && line.contains("bind");
-    (said && !bound).then_some(field)
-}
-
-/// Begins at a row of the limits, or at a line about a failure.
-/// The letters of each of [`FAILED`].
-const LETTERS: [u128; FAILED.len()] = {
-    let (mut all, mut at) = ([0; FAILED.len()], 0);
-    while at < all.len() {
-        all[at] = bits(FAILED[at].0);
-        at += 1;
-    }
-    all
-};
-
-/// Whether a line may tell of a failure: it has what a time, a shell or Java has in front, and the
-/// words.
-pub(super) fn may(line: &Glance<'_>) -> bool {
-    let said = line.any(":") || line.has("Exceptionthrad\"");
-    let mut known = FAILED.iter().zip(LETTERS);
-    said && known.any(|((words, _), bits)| line.has_bits(bits) && line.text.contains(words))
-}
-
+/// Begins at a row of the limits.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let titled = is_limit(line) && line.trim().starts_with("Limit ");
-    let kind = match open_files(line).is_some() || titled || mappings(line).is_some() {
-        true => SourceKind::Limits,
-        false if failure(line).is_some() => SourceKind::ProgramLog,
-        false => return None,
-    };
-    Some(lines.begin(kind, PastBlanks(Failures { limits: kind == SourceKind::Limits }), out))
+    let limit = open_files(line).is_some() || titled || mappings(line).is_some();
+    limit.then(|| lines.begin(SourceKind::Limits, PastBlanks(Limits), out))
 }
 
-struct Failures {
-    limits: bool,
-}
+struct Limits;
 
-impl Reader for Failures {
+impl Reader for Limits {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if self.limits {
-            if let Some((pid, maps)) = mappings(line) {
-                let process = Subject::process(Some(pid), "process");
-                out.put(Field::Maps, &process, None, maps as f64);
-                return Taken::Yes;
-            }
-            if let Some(limit) = open_files(line) {
-                let process = Subject::process(pid_of(out.latest_command()), "process");
-                out.put(Field::OpenFilesMax, &process, None, limit as f64);
-                return Taken::Yes;
-            }
-            return if is_limit(line) { Taken::Yes } else { Taken::No };
+        if let Some((pid, maps)) = mappings(line) {
+            let process = Subject::process(Some(pid), "process");
+            out.put(Field::Maps, &process, None, maps as f64);
+            return Taken::Yes;
         }
-        let Some(field) = failure(line) else { return Taken::No };
-        let subject = Subject::part(FAILURES, field.about().key);
-        out.put(field, &subject, None, 1.0);
-        let first: Vec<&str> = words(line).into_iter().take(8).collect();
-        out.put_known(
-            Field::LogClock,
-            &subject,
-            None,
-            date_and_time(&first.join(" ")).map(|at| at.0 as f64),
-        );
-        Taken::Yes
+        if let Some(limit) = open_files(line) {
+            let process = Subject::process(pid_of(out.latest_command()), "process");
+            out.put(Field::OpenFilesMax, &process, None, limit as f64);
+            return Taken::Yes;
+        }
+        if is_limit(line) { Taken::Yes } else { Taken::No }
     }
 }
 
@@ -156,38 +80,5 @@ mod tests {
         let process = Subject::process(Some(2210), "process");
         assert_eq!(values(&recording, Field::OpenFilesMax, &process), [1024.0]);
         assert_eq!(values(&recording, Field::OpenFiles, &process), [1024.0]);
-    }
-
-    #[test]
-    fn lines_of_logs_about_limits() {
-        let recording = read(
-            "2024/06/14 03:11:20 [crit] 2210#2210: accept4() failed (24: Too many open files)\n\
-             [12-Jun-2024 03:12:10] WARNING: connect() failed: Cannot assign requested address\n",
-        );
-        all_understood(&recording);
-        let of =
-            |field: Field| values(&recording, field, &Subject::part(FAILURES, field.about().key));
-        assert_eq!(of(Field::OpenFileErrors), [1.0]);
-        assert_eq!(of(Field::PortErrors), [1.0]);
-        let recording = read(
-            "-bash: fork: retry: Resource temporarily unavailable\n\
-             java.lang.OutOfMemoryError: unable to create new native thread\n\
-             2024-06-14T03:11:20,118 ERROR bootstrap: max virtual memory areas vm.max_map_count \
-             [65530] is too low\nJun 14 03:11:21 db1 postgres[811]: could not fork: Cannot \
-             allocate memory\n",
-        );
-        all_understood(&recording);
-        let of =
-            |field: Field| values(&recording, field, &Subject::part(FAILURES, field.about().key));
-        assert_eq!(of(Field::TaskErrors), [1.0, 1.0]);
-        assert_eq!(of(Field::MapErrors), [1.0]);
-        assert_eq!(of(Field::MemoryErrors), [1.0]);
-        for text in [
-            "is it \"Too many open files\"? nobody knows\n",
-            "Jun 14 03:11:20 x nginx: bind() to 10.0.0.5:80 failed (99: Cannot assign requested \
-             address)\n",
-        ] {
-            assert!(read(text).hosts.is_empty(), "{text}");
-        }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub use known::Trouble;
 pub(super) use oom::may_be_own as may_be_kill;
 pub use when::dated;
-pub(super) use when::{date_and_time, up_ms};
+pub(super) use when::{clock_before, date_and_time, up_ms};
 
 use self::when::{When, when};
 
@@ -221,7 +221,7 @@ impl KernelLog {
         } else if let Some((name, silent)) = server(text) {
             let value = if silent { 1.0 } else { 0.0 };
             out.put(Field::ServerSilent, &Subject::Service(name.to_owned()), None, value);
-        } else if text.contains("Possible SYN flooding on port") {
+        } else if text.contains("ossible SYN flooding on port") {
             self.floods += 1;
         } else if text.contains("conntrack") && text.contains("table full") {
             self.untracked += 1;

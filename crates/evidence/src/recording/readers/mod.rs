@@ -36,6 +36,7 @@ mod meminfo;
 mod multipath;
 mod nfsiostat;
 mod numa;
+mod oracle;
 mod php_fpm;
 mod prelude;
 pub(crate) mod profile;
@@ -53,6 +54,7 @@ mod socket_counts;
 mod sockets;
 mod softnet;
 mod statement;
+mod statements;
 pub mod storage;
 mod stub_status;
 mod syscalls;
@@ -178,7 +180,15 @@ formats![
         |line| line.any(":") && line.begins("/mcpi") || line.words_max(2) && line.ends_with_digit(),
         grepped::begins,
     ),
-    (|line| line.begins("ML") || line.has("/procmas") || failures::may(line), failures::begins),
+    (|line| line.begins("ML") || line.has("/procmas"), failures::begins),
+    (statements::may, statements::begins),
+    (
+        |line| line.has("argePs")
+            || line.has("Perocsmlk()")
+            || line.has("EXPCTD_AGS")
+            || line.has("SGA"),
+        oracle::begins,
+    ),
     (|line| line.begins("eblA"), audit::begins),
     (
         |line| {

@@ -84,6 +84,29 @@ pub(in super::super) fn date_and_time(text: &str) -> Option<Stamp> {
     Some(Stamp(midnight.0 + second + half))
 }
 
+/// `Nov 12 02:14:10`, without a year.
+fn of_syslog(before: &str) -> Option<i64> {
+    let words = words(before);
+    let at = words.iter().position(|word| month(word).is_some() && word.len() == 3)?;
+    let (month, day) = (month(words.get(at)?)?, small(words.get(at + 1)?)?);
+    without_year(month, day, time_of_day(words.get(at + 2)?)?.0)
+}
+
+/// Longest start of a line in which its time is looked for.
+const TIME_BYTES_MAX: usize = 160;
+
+/// The date and time of a line of any log, at its start or in its JSON.
+pub(in super::super) fn clock_before(line: &str) -> Option<i64> {
+    let start: String = line.chars().take(TIME_BYTES_MAX).collect();
+    let start = start.replace(['"', '{', '}', '=', '|', '\''], " ");
+    let words: Vec<&str> = start.split_whitespace().take(16).collect();
+    // The time may stand behind a label.
+    let from =
+        words.iter().position(|word| word.starts_with(|c: char| c.is_ascii_digit() || c == '['));
+    let text = words.get(from?..)?.iter().take(8).copied().collect::<Vec<_>>().join(" ");
+    date_and_time(&text).map(|stamp| stamp.0).or_else(|| of_syslog(&start))
+}
+
 /// When a line was written, by what stands before its message.
 pub(super) fn when(line: &str) -> When {
     let since_boot = |text: &str| -> Option<f64> {
@@ -96,14 +119,8 @@ pub(super) fn when(line: &str) -> When {
         None => (line, line),
     };
     let start = before.split(']').next().unwrap_or(before);
-    let dated = date_and_time(start).map(|stamp| stamp.0);
-    let of_syslog = || {
-        let words = words(before);
-        let at = words.iter().position(|word| month(word).is_some() && word.len() == 3)?;
-        let (month, day) = (month(words.get(at)?)?, small(words.get(at + 1)?)?);
-        without_year(month, day, time_of_day(words.get(at + 2)?)?.0)
-    };
-    When { since_boot_s: since_boot(message), clock: dated.or_else(of_syslog) }
+    let clock = date_and_time(start).map(|stamp| stamp.0).or_else(|| of_syslog(before));
+    When { since_boot_s: since_boot(message), clock }
 }
 
 /// How long the machine has run, of a line of `uptime`, `w` or `top`, in milliseconds.

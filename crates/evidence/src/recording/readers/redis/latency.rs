@@ -80,7 +80,14 @@ impl Latency {
                 self.event = Some(name.to_owned());
                 self.put(mean, out);
             }
+            let worst = line.split_once("Worst all time event ").map(|(_, rest)| rest);
+            let worst = worst.and_then(|rest| number(rest.split("ms").next()?));
+            let part = Subject::part(&redis(out, None), name);
+            out.put_known(Field::LatencyWorst, &part, None, worst);
             return Taken::Yes;
+        }
+        if line.starts_with("- I detected a non zero amount of anonymous huge pages") {
+            out.put(Field::HugeFound, &Subject::Service(redis(out, None)), None, 1.0);
         }
         let inner = line.starts_with("  ") && item(line).is_some();
         let advice = ADVICE.iter().any(|start| line.starts_with(start));
@@ -164,13 +171,19 @@ mod tests {
             "",
             "I have a few advices for you:",
             "",
+            "3. fork: 2 latency spikes (average 9ms, mean deviation 1ms). Worst all time event 90ms.",
+            "- I detected a non zero amount of anonymous huge pages used by your process.",
             "- Check your Slow Log to understand what.",
             "- The system is slow to execute:",
             "  1) Lower the system load.",
         ];
         let text = &text.join("\n");
         assert_eq!(stall(text, "command"), [300.0; 5]);
-        assert_eq!(stall(text, "fork"), [40.0]);
+        assert_eq!(stall(text, "fork"), [40.0, 9.0, 9.0]);
+        let recording = read(text);
+        let of = |field, subject: Subject| values(&recording, field, &subject);
+        assert_eq!(of(Field::LatencyWorst, Subject::part("redis", "fork")), [90.0]);
+        assert_eq!(of(Field::HugeFound, Subject::Service("redis".to_owned())), [1.0]);
         let calm = "Dave, no latency spike was observed during the lifetime of this Redis \
                     instance, not in the slightest bit. I honestly think you ought to sit down \
                     calmly, take a stress pill, and think things over.\n";

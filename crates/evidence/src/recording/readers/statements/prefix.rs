@@ -1,0 +1,164 @@
+//! Whether a line is one of a log: by what stands before its message. People also write sentences
+//! about messages.
+
+use crate::recording::readers::prelude::*;
+
+/// Longest text before a message.
+pub(super) const PREFIX_BYTES_MAX: usize = 400;
+
+/// Words at the start of a line that may tell that it is one of a log.
+const WORDS_MAX: usize = 8;
+
+/// How lines begin that have neither time nor level: of virtual machines, shells and servers.
+const STARTS: [&str; 8] = [
+    "OpenJDK 64-Bit Server VM warning: ",
+    "Java HotSpot(TM) 64-Bit Server VM warning: ",
+    "Caused by: ",
+    "Exception in thread \"",
+    "Error response from daemon: ",
+    "-bash: ",
+    "Traceback ",
+    "## ERROR: ",
+];
+
+/// Names before a colon that are words of the language, too.
+const PROGRAMS: [&str; 24] = [
+    "bash",
+    "sh",
+    "zsh",
+    "ksh",
+    "error",
+    "fatal",
+    "panic",
+    "nginx",
+    "mysqld",
+    "mariadbd",
+    "mongod",
+    "postgres",
+    "redis",
+    "java",
+    "docker",
+    "runc",
+    "node",
+    "python",
+    "curl",
+    "git",
+    "ld",
+    "initdb",
+    "Error",
+    "Exception",
+];
+
+/// Levels of logs, in their capitals.
+const LEVELS: [&str; 20] = [
+    "FATAL", "ERROR", "ERR", "WARN", "WARNING", "INFO", "NOTICE", "NOTE", "CRITICAL", "CRIT",
+    "SEVERE", "LOG", "HINT", "DETAIL", "PANIC", "ALERT", "EMERG", "DEBUG", "TRACE", "STDERR",
+];
+
+const CALENDAR: [&str; 19] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
+    "tue", "wed", "thu", "fri", "sat", "sun",
+];
+
+fn has_time(word: &str) -> bool {
+    let parts = word.split(['T', '[', ']', '(', '"', '\'', '+', '.', ',', '=', 'Z', '|']);
+    parts.take(WORDS_MAX).any(|part| time_of_day(part.trim_end_matches(':')).is_some())
+}
+
+/// `[error]`, `ERROR:`, `level=warn`.
+fn is_level(word: &str) -> bool {
+    let named = word.trim_start_matches("level=").trim_start_matches("lvl=");
+    let bare = named.trim_matches(|c: char| !c.is_ascii_alphabetic());
+    let marked = named.len() < word.len() || word.starts_with(['[', '<', '(']);
+    // `[0.012s][warning][gc]`.
+    let mut parts = named.split(['[', ']', '<', '>', '(', ')']).filter(|part| !part.is_empty());
+    let known = |part: &str| LEVELS.contains(&part.to_ascii_uppercase().as_str());
+    LEVELS.contains(&bare) || marked && parts.any(known) || named.len() < word.len() && known(bare)
+}
+
+/// `postgres[812]:`.
+fn is_program(word: &str) -> bool {
+    let inner = word.trim_end_matches(':').strip_suffix(']').and_then(|word| word.split_once('['));
+    inner.is_some_and(|(name, pid)| !name.is_empty() && count(pid).is_some())
+}
+
+/// Whether a word is one that sentences have: letters only, and no name of a day or month.
+fn is_plain(word: &str) -> bool {
+    let word = word.trim_end_matches([',', '.', ':', '?', '!']);
+    let letters = word.chars().all(|c| c.is_alphabetic() || c == '\'');
+    let start = word.get(..3).unwrap_or_default().to_ascii_lowercase();
+    let dated = word.len() <= 4 && CALENDAR.contains(&start.as_str());
+    letters && !word.is_empty() && !dated
+}
+
+/// Whether what stands before a message makes it a line of a log.
+pub(super) fn is_logged(before: &str) -> bool {
+    let before = before.trim_start();
+    if before.starts_with("{\"") || STARTS.iter().any(|start| before.starts_with(start)) {
+        return true;
+    }
+    let words: Vec<&str> = before.split_whitespace().take(WORDS_MAX).collect();
+    let first = words.first().copied().unwrap_or_default();
+    if let Some(name) = first.strip_suffix(':') {
+        // A name of a program or class, as sentences have none.
+        let odd = name.contains(|c: char| !c.is_alphabetic());
+        let camel = name.chars().skip(1).any(char::is_uppercase);
+        if !name.is_empty() && (odd || camel || PROGRAMS.contains(&name)) {
+            return true;
+        }
+    }
+    for (at, word) in words.iter().enumerate() {
+        if has_time(word) || is_level(word) || is_program(word) {
+            return true;
+        }
+        // `web | ...`, as tools for several containers have it.
+        let labelled = words.get(at + 1).is_some_and(|next| next.starts_with('|'));
+        if is_plain(word) && !labelled {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_logs_are_told_from_sentences() {
+        for before in [
+            "2026-03-01 10:00:00.118 ERROR 7 --- [exec-3] c.z.h.pool : ",
+            "Mar  1 10:00:00 web3 app[912]: ",
+            "[12-Mar-2026 10:00:00] ",
+            "{\"level\":\"error\",\"msg\":\"",
+            "E0301 10:00:00.118012       1 server.go:12] ",
+            "time=\"2026-03-01T10:00:00Z\" level=error msg=\"",
+            "web | 10:00:00 ",
+            "cart_1  | 2026-03-01T10:00:00Z ",
+            "912:M 01 Mar 2026 10:00:00.118 # ",
+            "[error] ",
+            "[0.012s][warning][pagesize] ",
+            "WARN  pool: ",
+            "mysqld: ",
+            "qemu-system-x86_64: ",
+            "java.sql.SQLTransientConnectionException: ",
+            "EAL: ",
+            "<3> 2026-03-01T10:00:00Z ",
+        ] {
+            assert!(is_logged(before), "{before}");
+        }
+        for before in [
+            "we see ",
+            "At 10:00:00 the log said ",
+            "The error is ",
+            "Question: what does ",
+            "I get an ERROR with ",
+            "is it \"",
+            "- ",
+            "",
+            "Maybe: ",
+        ] {
+            assert!(!is_logged(before), "{before}");
+        }
+    }
+}
