@@ -21,6 +21,12 @@ fn now(look: &Look<'_>) -> Option<f64> {
 /// Seconds between the last line about something and the time of the sources.
 pub(super) fn age_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
     let last = |field| look.peak(field, subject);
+    // Some say it themselves; the latest is the youngest.
+    let told = look.lines(Field::ClusterEventAge, |about| about == subject);
+    let told = told.iter().flat_map(|line| &line.points).map(|point| point.value / 1e3);
+    if let Some(age) = told.reduce(f64::min) {
+        return Some(age);
+    }
     if let (Some(line), Some(up)) = (last(Field::LogUptime), look.state(Field::Uptime)) {
         let age = (up.value - line.value) / 1e3;
         // A line of the future is of another start.

@@ -32,6 +32,21 @@ fn kills(look: &Look<'_>, field: Field) -> Vec<Kill> {
     all.into_iter().filter_map(kill).collect()
 }
 
+/// What a cluster or systemd tells beside the kernel's log are the same kills again, unless they
+/// were at another limit.
+fn once(look: &Look<'_>, mut all: Vec<Kill>) -> Vec<Kill> {
+    let logged = |kill: &Kill| {
+        let source = look.recording.source(kill.line.source);
+        source.is_some_and(|source| source.kind == SourceKind::KernelLog)
+    };
+    let limits: Vec<Option<f64>> = all.iter().filter(|k| logged(k)).map(|k| k.limit).collect();
+    if !limits.is_empty() {
+        let new = |kill: &Kill| kill.limit.is_some() && !limits.contains(&kill.limit);
+        all.retain(|kill| logged(kill) || new(kill));
+    }
+    all
+}
+
 impl Kill {
     fn count(&self) -> usize {
         self.line.points.len()
@@ -128,6 +143,21 @@ fn limits(look: &Look<'_>, all: &[Kill]) -> Vec<Evidence> {
     said
 }
 
+fn restarts_of(count: f64) -> String {
+    write::counted(count, "time", "times")
+}
+
+/// How often the container was started again, whatever ended it.
+fn restarts(look: &Look<'_>, all: &[Kill]) -> Vec<Evidence> {
+    let restarted = |kill: &Kill| {
+        let seen = look.peak(Field::Restarts, &kill.line.subject)?;
+        let name = kill.victim.as_deref().unwrap_or("its container");
+        let text = format!("{name} was restarted {}", restarts_of(seen.value));
+        Some(look.say(&seen, &text))
+    };
+    all.iter().filter_map(restarted).take(TOLD_MAX).collect()
+}
+
 /// Who wanted the memory, where that is another program than the victim.
 fn asked(look: &Look<'_>, all: &[Kill]) -> Option<Evidence> {
     let lines = look.lines(Field::OomAsked, |_| true);
@@ -205,7 +235,7 @@ fn more_than(limit: f64, unit: &str) -> String {
 
 /// Does a log, or a tool of a cluster, say so?
 pub(super) fn told(look: &Look<'_>) -> Answer {
-    let all = kills(look, Field::ProcKilled);
+    let all = once(look, kills(look, Field::ProcKilled));
     if let Some(summary) = summary(look, &all) {
         let old = all.iter().all(|kill| is_old(look, &kill.line.subject) == Some(true));
         let open = all.iter().any(|kill| {
@@ -217,6 +247,7 @@ pub(super) fn told(look: &Look<'_>) -> Answer {
         let cma = movable_only(look).filter(|_| machine);
         let missing: &[Missing] = if open { &[KERNEL_LOG] } else { &[] };
         let answer = Answer::yes(0.8, vec![summary]).and(limits(look, &all)).and(cma);
+        let answer = answer.and(restarts(look, &all));
         let answer = answer.and(asked(look, &all)).lacking(missing).mild(old);
         let steps = all.iter().filter_map(|kill| mends(look, kill)).take(TOLD_MAX).collect();
         return if machine { answer } else { answer.mended_by(steps) };

@@ -10,7 +10,7 @@ use super::prelude::*;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
-pub(super) use oom::may_be_own as may_be_kill;
+pub(super) use oom::{killed_in, may_be_own as may_be_kill};
 pub use when::dated;
 pub(super) use when::{clock_before, date_and_time, up_ms};
 

@@ -16,6 +16,7 @@ mod cgroup_memory;
 mod check;
 pub mod clocks;
 pub mod controller;
+mod docker;
 mod dstat;
 pub mod ethtool;
 pub mod failures;
@@ -30,6 +31,7 @@ mod ipcs;
 mod json;
 mod jstat;
 pub mod kernel_log;
+mod kube;
 mod machine_facts;
 pub mod mdstat;
 mod meminfo;
@@ -181,6 +183,25 @@ formats![
         grepped::begins,
     ),
     (|line| line.begins("ML") || line.has("/procmas"), failures::begins),
+    (
+        |line| line.has("OMKiled")
+            || line.has("containr(=")
+            || line.begins("[{") && line.length_max(1),
+        docker::begins,
+    ),
+    (
+        |line| {
+            let key = line.any(":") && (line.has("State") || line.has("Reson"));
+            key || line.has("TREASON")
+                || line.has("TypeRason")
+                || line.has("NAMEDYSTU")
+                || line.has("TypeStausLrbm")
+                || line.has("Alocatedrsu:")
+                || line.has("RestaCoun:")
+                || line.awaited
+        },
+        kube::begins,
+    ),
     (statements::may, statements::begins),
     (
         |line| line.has("argePs")

@@ -164,6 +164,16 @@ pub(super) fn is_own(text: &str) -> bool {
     }
 }
 
+/// The victim that the kernel's words name within another text, and whose memory was used up.
+pub(in super::super) fn killed_in(text: &str) -> Option<(Shortage, String)> {
+    let starts = ["Memory cgroup out of memory", "Out of memory", "Killed process ", "oom-kill:"];
+    let at = starts.iter().filter_map(|start| text.find(start)).min()?;
+    match said(text.get(at..)?)? {
+        Said::Killed(victim, scope) | Said::Chosen(victim, scope, _) => Some((scope, victim.name)),
+        _ => None,
+    }
+}
+
 /// Limits from here on, in KiB, are none.
 const NO_LIMIT_KIB: f64 = (1_u64 << 50) as f64;
 

@@ -97,6 +97,11 @@ pub(super) fn is_logged(before: &str) -> bool {
     if before.starts_with("{\"") || STARTS.iter().any(|start| before.starts_with(start)) {
         return true;
     }
+    // What somebody quotes in a sentence.
+    let quoted = before.strip_suffix(['"', '\'', '`']);
+    if quoted.is_some_and(|rest| rest.ends_with(char::is_whitespace)) {
+        return false;
+    }
     let words: Vec<&str> = before.split_whitespace().take(WORDS_MAX).collect();
     let first = words.first().copied().unwrap_or_default();
     if let Some(name) = first.strip_suffix(':') {
@@ -154,6 +159,7 @@ mod tests {
             "Question: what does ",
             "I get an ERROR with ",
             "is it \"",
+            "web-3: \"",
             "- ",
             "",
             "Maybe: ",
