@@ -10,8 +10,8 @@ use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_
 use super::looks::Looks;
 use super::programs::Programs;
 use super::{
-    Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
-    Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
+    Clock, Field, Host, Point, Problem, Protocol, Quote, Recording, Restart, Series, Socket,
+    SocketState, Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
 };
 use hugewise_base::parse::{FOUND_CHARS_MAX, PROBLEMS_MAX};
 
@@ -358,7 +358,7 @@ impl Builder {
     /// A row of `netstat` or `ss`: queues in this order: received, sent.
     pub fn socket(
         &mut self,
-        state: SocketState,
+        (protocol, state): (Option<Protocol>, SocketState),
         queues: (u64, u64),
         ends: (&str, &str),
         program: Option<&str>,
@@ -372,6 +372,7 @@ impl Builder {
         let host = self.current_host();
         let socket = Socket {
             source,
+            protocol,
             state,
             receive_queue: queues.0,
             send_queue: queues.1,

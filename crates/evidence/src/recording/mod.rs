@@ -113,19 +113,35 @@ pub struct Quote {
     pub text: String,
 }
 
+/// What a socket speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// A stream: what is not read holds the sender back.
+    Tcp,
+    /// Datagrams: what finds no room is lost.
+    Udp,
+}
+
 /// State of a socket, as far as the diagnosis needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketState {
     /// Connected.
     Established,
+    /// A peer wants to connect, and its answer to ours has not come: half open.
+    SynReceived,
+    /// This side wants to connect, and no answer has come.
+    SynSent,
     /// Waits for connections: its queue is of connections, not bytes.
     Listen,
     /// The peer has closed, the program has not.
     CloseWait,
     /// Closed by this side; its port stays taken for a minute.
     TimeWait,
-    /// Any other state.
+    /// Without a peer, as UDP has it.
+    Unconnected,
+    /// Any other state, or one that the listing does not show.
     Other,
 }
 
@@ -134,11 +150,14 @@ pub enum SocketState {
 pub struct Socket {
     /// Where it comes from.
     pub source: SourceId,
+    /// What it speaks, where the listing shows it.
+    pub protocol: Option<Protocol>,
     /// Its state.
     pub state: SocketState,
     /// Bytes that arrived and were not read; in `Listen` connections not accepted.
     pub receive_queue: u64,
-    /// Bytes sent and not acknowledged; in `Listen` with `ss` the most connections it takes.
+    /// Bytes sent and not acknowledged; in `Listen` the most connections that wait to be accepted,
+    /// 0 where the listing does not show it (`netstat`).
     pub send_queue: u64,
     /// This machine's address and port, as written.
     pub local: String,

@@ -6,4 +6,6 @@ pub(super) use super::words::{
     binary_factor, command_name, count, date, elided, joined, number, number_and_unit, plain,
     time_of_day, words,
 };
-pub(super) use crate::recording::{Builder, Clock, Field, SocketState, SourceKind, Stamp, Subject};
+pub(super) use crate::recording::{
+    Builder, Clock, Field, Protocol, SocketState, SourceKind, Stamp, Subject,
+};

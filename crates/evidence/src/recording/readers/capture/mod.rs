@@ -28,7 +28,7 @@ use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
 use self::stacks::Stacks;
 use super::storage::Mounts;
-use crate::recording::{Builder, SourceKind};
+use crate::recording::{Builder, Protocol, SourceKind};
 use hugewise_base::parse::tcp_table::Row;
 
 /// Files below these are settings, or say what kernel it is.
@@ -99,7 +99,8 @@ impl Capture {
         }
         for row in &self.sockets {
             let queues = (row.receive_queue, row.send_queue);
-            out.socket(network::state(row), queues, (&row.local, &row.remote), None);
+            let kind = (Some(Protocol::Tcp), network::state(row));
+            out.socket(kind, queues, (&row.local, &row.remote), None);
         }
         self.profile.put(out);
         match self.samples {
