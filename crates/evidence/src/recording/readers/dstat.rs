@@ -1,5 +1,5 @@
-//! `dstat`: groups of columns side by side, with bars between them. Its rows look the same in
-//! `pcp dstat`.
+//! `dstat`: groups of columns side by side, with bars between them, or with commas (`--output`). Its
+//! rows look the same in `pcp dstat` and in Dool.
 
 use super::prelude::*;
 use super::sysstat::{is_elision, is_sane, of_key};
@@ -62,7 +62,7 @@ fn headings(line: &str) -> Option<Vec<String>> {
         .map(|name| name.trim_matches('-').to_owned())
         .filter(|name| !name.is_empty())
         .collect();
-    let known = |name: &String| COLUMNS.iter().any(|(of, ..)| name.contains(of));
+    let known = |name: &String| COLUMNS.iter().any(|(of, ..)| is_of(name, of));
     (ours && names.iter().any(known)).then_some(names)
 }
 
@@ -78,7 +78,98 @@ fn is_columns(line: &str) -> bool {
         && !line.contains(|c: char| c.is_ascii_digit() && !"15".contains(c))
 }
 
+/// Most lines between the first one of a file with commas and its columns.
+const HEAD_LINES_MAX: usize = 16;
+
+/// The cells of a line with commas; some are quoted, and no value has a comma in it.
+fn cells(line: &str) -> Vec<&str> {
+    line.trim()
+        .trim_end_matches('\r')
+        .split(',')
+        .map(|cell| cell.trim().trim_matches('"'))
+        .collect()
+}
+
+/// The groups of a line with commas: where each begins, and its name. The other cells are empty.
+fn csv_groups(line: &str) -> Option<Vec<(usize, &str)>> {
+    let cells = cells(line);
+    let named = cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty());
+    let named: Vec<(usize, &str)> = named.map(|(at, cell)| (at, *cell)).collect();
+    let known = |name: &&str| COLUMNS.iter().any(|(of, ..)| is_of(name, of));
+    let groups = line.starts_with('"') && named.iter().filter(|(_, name)| known(name)).count() > 1;
+    (groups && named.first().is_some_and(|(at, _)| *at == 0)).then_some(named)
+}
+
+/// What a file with commas begins with: its version, author, machine and command.
+fn is_csv_head(line: &str) -> bool {
+    let first = cells(line).first().copied().unwrap_or("");
+    let version = first.to_ascii_lowercase().ends_with("csv output");
+    version || ["Author:", "URL:", "Host:", "User:", "Cmdline:", "Date:"].contains(&first)
+}
+
+/// A line with commas as it is with bars.
+fn with_bars(line: &str, groups: &[(usize, String)]) -> String {
+    let begins = |at: usize| at > 0 && groups.iter().any(|(begin, _)| *begin == at);
+    let mut all = String::new();
+    for (at, cell) in cells(line).into_iter().enumerate() {
+        all.push(if begins(at) { '|' } else { ' ' });
+        all.push_str(cell);
+    }
+    all
+}
+
+/// Begins a file with commas.
+fn begins_csv(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let head = (0..HEAD_LINES_MAX).find(|by| csv_groups(lines.ahead(*by)).is_some())?;
+    let quoted = |by: usize| lines.ahead(by).trim().is_empty() || is_csv_head(lines.ahead(by));
+    let columns = is_columns(&with_bars(lines.ahead(head + 1), &[]));
+    if !columns || !(0..head).all(quoted) {
+        return None;
+    }
+    for by in 0..head {
+        let cells = cells(lines.ahead(by));
+        if let Some(at) = cells.iter().position(|cell| *cell == "Host:") {
+            out.host(cells.get(at + 1).copied().unwrap_or(""));
+        }
+    }
+    Some(lines.begin(SourceKind::Dstat, Csv { groups: Vec::new(), rows: Dstat::default() }, out))
+}
+
+/// A file with commas: its rows, read as those with bars.
+struct Csv {
+    groups: Vec<(usize, String)>,
+    rows: Dstat,
+}
+
+impl Reader for Csv {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() || is_csv_head(line) {
+            return Taken::Yes;
+        }
+        if let Some(groups) = csv_groups(line) {
+            self.groups = groups.into_iter().map(|(at, name)| (at, name.to_owned())).collect();
+            self.rows.headings =
+                self.groups.iter().map(|(_, name)| name.replace(' ', "-")).collect();
+            return Taken::Yes;
+        }
+        self.rows.take(&with_bars(line, &self.groups), out)
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.rows.end(out);
+    }
+}
+
+/// Whether a heading is of the group that holds this. Dool calls the CPUs' `total usage`.
+fn is_of(heading: &str, group: &str) -> bool {
+    let plain = heading.starts_with("total") && heading.ends_with("usage");
+    heading.contains(group) || group == "cpu" && plain
+}
+
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    if lines.ahead(0).trim_start().starts_with('"') {
+        return begins_csv(lines, out);
+    }
     let names = headings(lines.ahead(0))?;
     let columns = lines.ahead(1);
     // Those of `vmstat -w` have no bars.
@@ -129,9 +220,8 @@ impl Dstat {
                 self.time = Some(group);
             }
             for (at, word) in words.iter().enumerate() {
-                let known = |(of, name, ..): &&(&str, &str, Field, f64)| {
-                    heading.contains(of) && name == word
-                };
+                let known =
+                    |(of, name, ..): &&(&str, &str, Field, f64)| is_of(heading, of) && name == word;
                 if let Some((_, _, field, step)) = COLUMNS.iter().find(known) {
                     let (field, step, subject) = (*field, *step, subject(heading));
                     self.columns.push(Column { group, at, field, step, subject });
@@ -254,6 +344,38 @@ usr sys idl wai hiq siq:usr sys idl wai hiq siq| read  writ: read  writ| recv  s
         let card = Subject::Interface("eth0".to_owned());
         assert_eq!(values(&recording, Field::NetRxBytes, &card), [120.0 * 1024.0 * 1024.0]);
         assert_eq!(machine(&recording, Field::Load15), [0.15, 0.15]);
+    }
+
+    #[test]
+    fn files_with_commas_of_each_version() {
+        let rows = "7.5,61.0,30.5,1.0,0.0,4096.0,8192.0\n6.5,71.0,20.5,2.0,0.0,0.0,16384.0\n";
+        let columns = "\"usr\",\"sys\",\"idl\",\"wai\",\"stl\",\"read\",\"writ\"\n";
+        let first = "\"Dstat 0.7.3 CSV output\"\n\"Author:\",\"A\",,,,\"URL:\",\"http://x\"\n\
+                     \"Host:\",\"db7\",,,,\"User:\",\"root\"\n\
+                     \"Cmdline:\",\"dstat --output x\",,,,\"Date:\",\"28 Nov 2026\"\n\n";
+        let groups = "\"total cpu usage\",,,,,\"dsk/total\",\n";
+        let dool = first.replace("Dstat 0.7.3", "Dool 1.3.1");
+        for text in [
+            format!("{first}{groups}{columns}{rows}"),
+            format!("{dool}{}{columns}{rows}", groups.replace("cpu ", "")),
+            format!("{groups}{columns}{rows}"),
+        ] {
+            let recording = read(&text);
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::CpuSystem), [71.0], "{text}");
+            assert_eq!(machine(&recording, Field::PageOut), [16_384.0]);
+            let named = recording.hosts[0].name.as_deref();
+            assert_eq!(named, text.contains("Host").then_some("db7"));
+        }
+        let timed = format!(
+            "\"system\",\"total cpu usage\",,,,,\"dsk/total\",\n\"time\",{columns}\
+             28-11 05:00:00,{}",
+            rows.replace("\n6.5", "\n28-11 05:00:01,6.5")
+        );
+        let recording = read(&timed);
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::CpuSystem), [71.0]);
+        assert!(read("\"a\",\"b\"\n\"usr\",\"sys\"\n1,2\n").sources.is_empty());
     }
 
     #[test]

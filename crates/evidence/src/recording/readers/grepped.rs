@@ -114,6 +114,8 @@ struct Grepped {
 /// Periods and how many of them were throttled: of two looks the difference counts. A single look
 /// says it of all the time since the cgroup began, unless none ever was.
 fn throttled(subject: &Subject, (periods, throttled): (f64, f64), out: &mut Builder) {
+    out.put(Field::CgroupPeriodCount, subject, None, periods);
+    out.put(Field::CgroupThrottledCount, subject, None, throttled);
     let more = out.growth(Field::CgroupPeriodCount, subject, periods);
     let hit = out.growth(Field::CgroupThrottledCount, subject, throttled);
     let percent = |part: f64, all: f64| (part / all * 100.0).min(100.0);

@@ -32,20 +32,43 @@ fn counts(line: &str) -> Option<(&str, usize)> {
     (counts > 0 && !name.contains(char::is_whitespace)).then_some((name, counts))
 }
 
-/// The CPUs of a row whose head `grep` left out: the files have a column for each, in order.
-fn of_grep(line: &str, command: &str) -> Option<Vec<u32>> {
-    let files = ["/proc/interrupts", "/proc/softirqs"];
-    let named = files.iter().any(|file| command.contains(file));
-    let (_, counts) = counts(line).filter(|_| named)?;
-    Some((0..u32::try_from(counts).ok()?).collect())
+/// Words behind the counts of a line of interrupts: controllers and kinds of trigger, and what the
+/// kernel says of those without a number (`show_interrupts`, `arch_show_interrupts`).
+const BEHIND: [&str; 12] = [
+    "-MSI",
+    "IO-APIC",
+    "XT-PIC",
+    "GIC",
+    "edge",
+    "fasteoi",
+    "Edge",
+    "Level",
+    "xen-",
+    "ITS-",
+    "interrupts",
+    "shootdowns",
+];
+
+/// The CPUs of a row whose head is left out: the files have a column for each, in order. It is one
+/// of them by the command, or by what stands before and behind several counts.
+fn headless(line: &str, command: &str) -> Option<Vec<u32>> {
+    let (name, counts) = counts(line)?;
+    let named = || ["/proc/interrupts", "/proc/softirqs"].iter().any(|file| command.contains(file));
+    let behind = || line.split_whitespace().skip(counts + 1);
+    let own = || match SOFTIRQS.contains(&name) {
+        true => behind().next().is_none(),
+        false => behind().any(|word| BEHIND.iter().any(|part| word.contains(part))),
+    };
+    let sure = named() || counts > 1 && own();
+    sure.then(|| u32::try_from(counts).ok()).flatten().map(|counts| (0..counts).collect())
 }
 
-/// Begins at the head with a row below, or at a row that `grep` shows of one of the files.
+/// Begins at the head with a row below, or at a row that `grep` left of one of the files.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let headed = cpus(lines.ahead(0)).is_some();
     let row = if headed { lines.ahead(1) } else { lines.ahead(0) };
     let (name, _) = counts(row)?;
-    let own = if headed { Vec::new() } else { of_grep(row, out.latest_command())? };
+    let own = if headed { Vec::new() } else { headless(row, out.latest_command())? };
     let soft = SOFTIRQS.contains(&name);
     let kind = if soft { SourceKind::Softirqs } else { SourceKind::Interrupts };
     // Consecutive readings are one series.
@@ -151,6 +174,25 @@ mod tests {
         assert_eq!(settings[&device_setting("24")].text, "IO-APIC 5-edge x");
         assert_eq!(recording.problems.len(), 1);
         assert_eq!(recording.unrecognised[0].first_line, 7);
+    }
+
+    #[test]
+    fn rows_that_grep_left_are_known_by_what_stands_behind_their_counts() {
+        for (line, name) in [
+            ("  45:  9000100  0   PCI-MSI 1048577-edge      ens3-rx-0", "45"),
+            ("  45:  9000100  0   IR-PCI-MSI-0000:3b:00.0    1-edge      mlx5_comp0", "45"),
+            ("  45:  9000100  0   GICv3  45 Level     virtio1", "45"),
+            (" TLB:  9000100  0   TLB shootdowns", "TLB"),
+        ] {
+            let recording = read(&format!("It is one CPU:\n\n{line}\n"));
+            let seen = values(&recording, Field::IrqCount, &vector(name, 0));
+            assert_eq!(seen, [9_000_100.0], "{line}");
+        }
+        let soft = read(" NET_RX:  9000100  17\n");
+        assert_eq!(values(&soft, Field::SoftirqCount, &vector("NET_RX", 1)), [17.0]);
+        for line in ["12: 34 56 apples", "took: 12 5", "5: 1 IO-APIC x", "HI: 5 6 of them"] {
+            assert!(read(&format!("{line}\n")).sources.is_empty(), "{line}");
+        }
     }
 
     #[test]

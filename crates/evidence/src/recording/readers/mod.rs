@@ -245,7 +245,10 @@ formats![
         },
         sysstat::iostat::begins,
     ),
-    (|line| line.begins("-") && line.ends("-"), dstat::begins),
+    (
+        |line| line.begins("-") && line.ends("-") || line.begins("\""),
+        dstat::begins,
+    ),
     (
         |line| {
             let named = line.is_named(2) && (line.begins_with_letter() || line.begins("%"));
@@ -332,7 +335,10 @@ formats![
         free::begins,
     ),
     (|line| line.is_named_apart(1) && line.begins_with_letter(), meminfo::begins),
-    (|line| line.has("CPU") || line.awaited && line.is_named(1), interrupts::begins),
+    (
+        |line| line.has("CPU") || line.is_named_apart(1) && line.any("0123456789"),
+        interrupts::begins,
+    ),
     (|line| line.words_min(9) && line.begins("0123456789abcdefABCDEF"), softnet::begins),
     (|line| line.begins("v") || line.begins("c") && line.awaited, schedstat::begins),
     (|line| line.holds("syscall") || line.holds("Process "), syscalls::begins),

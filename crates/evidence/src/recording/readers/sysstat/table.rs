@@ -66,8 +66,10 @@ pub(super) fn header(words: &[&str]) -> Option<Header> {
     if words.is_empty() || words.iter().any(|word| words::number(word).is_some()) {
         return None;
     }
-    // `mpstat -T` has times beside each CPU's core, socket and node.
+    // `mpstat -T` has times beside each CPU's core, socket and node, and `pidstat` with all its
+    // options beside the policy of scheduling.
     let timed = words.first() == Some(&"CPU") && words.contains(&"%idle");
+    let timed = timed || words.contains(&"Command") && words.contains(&"%CPU");
     if !timed && words.iter().any(|word| PASSED_OVER.contains(word)) {
         return Some(Header::Passed(words.len()));
     }
