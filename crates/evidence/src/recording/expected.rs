@@ -55,6 +55,8 @@ pub enum Met {
     Kernel,
     /// The open files of this process.
     OpenFiles(u32, u64),
+    /// How many connections are in this state.
+    Connections(String, u64),
     /// Nothing that matters here.
     Other,
 }
@@ -70,6 +72,8 @@ enum Item {
     Kernel,
     /// How many files this process has open.
     OpenFiles(u32),
+    /// How many connections are in this state.
+    Connections(String),
     /// One line of any kind.
     Line,
     /// One bare number.
@@ -99,7 +103,11 @@ impl Expected {
     pub(super) fn blank(&mut self) {
         let bare = |item: &Item| match item {
             Item::File(path, _) => !is_pressure(path),
-            Item::Line | Item::Number | Item::Kernel | Item::OpenFiles(_) => true,
+            Item::Line
+            | Item::Number
+            | Item::Kernel
+            | Item::OpenFiles(_)
+            | Item::Connections(_) => true,
             _ => false,
         };
         self.left.retain(|item| !bare(item));
@@ -178,6 +186,10 @@ impl Item {
             Self::OpenFiles(pid) => {
                 let files = line.parse::<u64>().ok()?;
                 Some((Met::OpenFiles(*pid, files), true))
+            }
+            Self::Connections(state) => {
+                let count = line.parse::<u64>().ok()?;
+                Some((Met::Connections(state.clone(), count), true))
             }
             Self::Number => line.parse::<u64>().ok().map(|_| (Met::Other, true)),
             Self::Line => sure.then_some((Met::Other, true)),
@@ -286,6 +298,13 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
         "nproc" => vec![Item::Cpus],
         "getconf" if all().any(|word| word.starts_with("_NPROCESSORS_")) => vec![Item::Cpus],
         _ if counts && of_cpus => vec![Item::Cpus],
+        "ss" | "netstat" if counts => {
+            let state = all().find_map(|word| socket_state(word));
+            vec![state.map_or(Item::Number, Item::Connections)]
+        }
+        "conntrack" if has(&first, "-C") || has(&first, "--count") => {
+            vec![Item::File("/proc/sys/net/netfilter/nf_conntrack_count".to_owned(), false)]
+        }
         _ if counts => vec![
             all()
                 .find_map(|word| pid_of_files(word.as_str()))
@@ -305,6 +324,26 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
 fn pid_of_files(word: &str) -> Option<u32> {
     let (pid, rest) = word.strip_prefix("/proc/")?.split_once('/')?;
     pid.parse().ok().filter(|_| rest.trim_end_matches('/') == "fd")
+}
+
+/// The state of sockets that a word of a command selects, in netstat's spelling.
+fn socket_state(word: &str) -> Option<String> {
+    let name = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_uppercase();
+    let name = name.replace('-', "_");
+    let known = [
+        "ESTABLISHED",
+        "SYN_RECV",
+        "SYN_SENT",
+        "CLOSE_WAIT",
+        "TIME_WAIT",
+        "LAST_ACK",
+        "FIN_WAIT2",
+        "FIN_WAIT1",
+    ];
+    known
+        .into_iter()
+        .find(|state| name == *state || name == "ESTAB" && *state == "ESTABLISHED")
+        .map(str::to_owned)
 }
 
 /// Whether it is `grep -c`, or `pgrep -c`.
@@ -408,6 +447,20 @@ mod tests {
         assert_eq!(all("cat memory.pressure", &[pressure]), [file("memory.pressure")]);
         assert_eq!(all("ls /proc/2210/fd | wc -l", &["1024"]), [Some(Met::OpenFiles(2210, 1024))]);
         assert_eq!(all("uname -r", &["3.10.0-1127.el7.x86_64"]), [Some(Met::Kernel)]);
+    }
+
+    #[test]
+    fn connections_that_are_counted() {
+        let met = |state: &str| [Some(Met::Connections(state.to_owned(), 412))];
+        for (command, state) in [
+            ("ss -Htan state close-wait | wc -l", "CLOSE_WAIT"),
+            ("netstat -ant | grep SYN_RECV | wc -l", "SYN_RECV"),
+            ("netstat -an | grep -c TIME_WAIT", "TIME_WAIT"),
+            ("ss -tan | grep ESTAB | wc -l", "ESTABLISHED"),
+        ] {
+            assert_eq!(all(command, &["412"]), met(state), "{command}");
+        }
+        assert_eq!(all("ss -tan | wc -l", &["412"]), [Some(Met::Other)]);
     }
 
     #[test]

@@ -64,6 +64,16 @@ impl Field {
             Self::NodeMissCount => Self::NodeMisses,
             Self::NetMissedCount => Self::NetRxFifo,
             Self::NetErrorCount => Self::NetErrors,
+            Self::NetRxPacketCount => Self::NetRxPackets,
+            Self::NetTxPacketCount => Self::NetTxPackets,
+            Self::NetRxTotal => Self::NetRxBytes,
+            Self::NetTxTotal => Self::NetTxBytes,
+            Self::NetRxDropCount => Self::NetRxDrops,
+            Self::NetTxDropCount => Self::NetTxDrops,
+            Self::DiskReadCount => Self::DiskReads,
+            Self::DiskWriteCount => Self::DiskWrites,
+            Self::DiskReadTotal => Self::DiskReadBytes,
+            Self::DiskWriteTotal => Self::DiskWriteBytes,
             _ => return None,
         })
     }
@@ -86,6 +96,7 @@ fields! {
     CpuClock "cpu.clock_mhz" Count Instant "MHz at which the CPUs run";
     CpuRated "cpu.rated_mhz" Count Instant "MHz that the CPUs are rated for";
     CpuCount "cpu.count" Count Instant "CPUs";
+    CpuTime "cpu.time_ms" Milliseconds SinceBoot "CPU time since boot in this state";
 
     // Tasks.
     RunQueue "tasks.running" Count Instant "tasks that run or wait for a CPU";
@@ -97,6 +108,7 @@ fields! {
         "time that tasks have waited for a CPU";
     ProcRunDelay "process.wait_for_cpu_percent" Percent Average
         "time in which its threads wait for a CPU";
+    RunDelayEvent "process.run_delay_ms" Milliseconds Event "time that a task waited for a CPU";
     Load1 "load.1_min" Count Instant "load average over 1 minute";
     Load5 "load.5_min" Count Instant "load average over 5 minutes";
     Load15 "load.15_min" Count Instant "load average over 15 minutes";
@@ -242,6 +254,16 @@ fields! {
         memory";
     PsiIoSome "psi.io_some_percent" Percent Instant "time in which a task waited for I/O";
     PsiIoFull "psi.io_full_percent" Percent Instant "time in which all tasks waited for I/O";
+    PsiCpuTime "psi.cpu_some_ms" Milliseconds SinceBoot
+        "time since boot in which a task waited for CPU";
+    PsiMemoryTime "psi.memory_some_ms" Milliseconds SinceBoot
+        "time since boot in which a task waited for memory";
+    PsiMemoryFullTime "psi.memory_full_ms" Milliseconds SinceBoot
+        "time since boot in which all tasks waited for memory";
+    PsiIoTime "psi.io_some_ms" Milliseconds SinceBoot
+        "time since boot in which a task waited for I/O";
+    PsiIoFullTime "psi.io_full_ms" Milliseconds SinceBoot
+        "time since boot in which all tasks waited for I/O";
 
     // Disks: /proc/diskstats.
     DiskReads "disk.reads_per_s" PerSecond Average "reads";
@@ -271,6 +293,16 @@ fields! {
     RemoteWriteAwait "remote.write_await_ms" Milliseconds Average
         "time of a write to the file server, waiting included";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
+    DiskInFlight "disk.in_flight" Count Instant "requests in the queue now";
+    DiskReadCount "disk.reads" Count SinceBoot "reads since boot";
+    DiskWriteCount "disk.writes" Count SinceBoot "writes since boot";
+    DiskReadTotal "disk.read_bytes" Bytes SinceBoot "read since boot";
+    DiskWriteTotal "disk.write_bytes" Bytes SinceBoot "written since boot";
+    DiskReadTime "disk.read_time_ms" Milliseconds SinceBoot "time of all reads since boot";
+    DiskWriteTime "disk.write_time_ms" Milliseconds SinceBoot "time of all writes since boot";
+    DiskQueueTime "disk.queue_ms" Milliseconds SinceBoot
+        "time of all requests in the queue since boot";
+    DiskBusyTime "disk.busy_ms" Milliseconds SinceBoot "time since boot in which the disk had work";
 
     // Network: /proc/net/dev, softnet_stat, snmp, netstat.
     NetRxPackets "net.rx_packets_per_s" PerSecond Average "packets received";
@@ -285,6 +317,12 @@ fields! {
     NetErrorCount "net.errors" Count SinceBoot "damaged packets since boot";
     NetMissedCount "net.rx_missed" Count SinceBoot
         "received packets lost to a full ring since boot";
+    NetRxPacketCount "net.rx_packets" Count SinceBoot "packets received since boot";
+    NetTxPacketCount "net.tx_packets" Count SinceBoot "packets sent since boot";
+    NetRxTotal "net.rx_bytes" Bytes SinceBoot "received since boot";
+    NetTxTotal "net.tx_bytes" Bytes SinceBoot "sent since boot";
+    NetRxDropCount "net.rx_drops" Count SinceBoot "received packets dropped since boot";
+    NetTxDropCount "net.tx_drops" Count SinceBoot "packets dropped before sending since boot";
     NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
     SoftnetPackets "softnet.packets_per_s" PerSecond Average "packets in the receive backlog";
     SoftnetDropped "softnet.dropped_per_s" PerSecond Average "packets dropped from a full backlog";
@@ -300,7 +338,15 @@ fields! {
     SynFloods "tcp.syn_floods" Count SinceBoot
         "times that more wanted to connect than a port takes";
     ConntrackDrops "conntrack.drops" Count Event "packets dropped by a full connection table";
+    ConntrackEntries "conntrack.entries" Count Instant "connections in the connection table";
+    ConntrackDropCount "conntrack.dropped" Count SinceBoot
+        "packets dropped since boot for want of an entry in the connection table";
+    ConntrackFailCount "conntrack.failed" Count SinceBoot
+        "connections since boot that found no place in the connection table";
+    ConntrackEvictCount "conntrack.evicted" Count SinceBoot
+        "connections since boot that were removed from the full connection table";
     TcpTimeWait "tcp.time_wait" Count Instant "closed connections in TIME-WAIT";
+    TcpInState "tcp.in_state" Count Instant "connections in this state";
     PeerTimeWait "tcp.time_wait_to_peer" Count Instant "closed connections to a peer in TIME-WAIT";
     PortErrors "tcp.port_errors" Count Event "connections that got no address of their own";
     FsUsed "fs.used_percent" Percent Instant "space in use";
@@ -319,6 +365,11 @@ fields! {
     ProcRead "process.read_bytes_per_s" BytesPerSecond Average "its reads";
     ProcWrite "process.write_bytes_per_s" BytesPerSecond Average "its writes";
     ProcIo "process.io_percent" Percent Average "time in which it waited for I/O";
+    ProcShare "process.share_percent" Percent Average "its CPU, of all CPUs";
+    ProcCpuTime "process.cpu_time_ms" Milliseconds SinceBoot "its CPU time since its start";
+    ProcStarts "process.starts" Count Event "times that this program was started";
+    ProcOpens "process.opens" Count Event "files that this program opened";
+    ProcRequest "process.io_ms" Milliseconds Event "one of its reads or writes";
     ProcMinorFaults "process.minor_faults_per_s" PerSecond Average "its page faults without a disk";
     ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a \
         disk";
@@ -396,6 +447,18 @@ fields! {
     SyscallTime "syscall.time_ms" Milliseconds Event "time of one such call, the mean";
     SyscallShare "syscall.time_percent" Percent Event "share of the time in traced calls";
     SyscallRate "syscall.per_s" PerSecond Average "system calls traced";
+    SyscallLongest "syscall.longest_ms" Milliseconds Event "time of the longest such call";
+    SyscallErrors "syscall.errors" Count Event "such calls that failed";
+    PerfEvents "perf.events" Count Event "events counted by perf";
+    PerfRate "perf.events_per_s" PerSecond Average "events counted by perf";
+    PerfCpus "perf.cpus" Count Average "CPUs in use by what perf counted";
+    PerfIpc "perf.instructions_per_cycle" Count Average "instructions in a clock cycle";
+    PerfUser "perf.user_ms" Milliseconds Event "its CPU outside the kernel";
+    PerfSystem "perf.system_ms" Milliseconds Event "its CPU in the kernel";
+    LatencyEvents "latency.events" Count Event "events in this histogram";
+    LatencyMedian "latency.median_ms" Milliseconds Event "half of them took no longer";
+    Latency99 "latency.p99_ms" Milliseconds Event "99 of 100 took no longer";
+    LatencyMost "latency.most_ms" Milliseconds Event "none took longer";
 
     // Shared segments, cgroups, Java virtual machines.
     SegmentBytes "segment.bytes" Bytes Instant "size of a shared memory segment";
@@ -407,6 +470,14 @@ fields! {
         "periods since its start in which the CPU quota was used up";
     CgroupPeriodCount "cgroup.periods" Count SinceBoot "periods since its start";
     CgroupThrottledCount "cgroup.throttled" Count SinceBoot "periods throttled since its start";
+    CgroupCpu "cgroup.cpu_percent" Percent Average "its CPU, of one CPU";
+    CgroupCpuEver "cgroup.cpu_ever_percent" Percent SinceBoot
+        "its CPU since its start, of one CPU";
+    ClusterCpu "cluster.cpu_percent" Percent Average "CPU of a node, of all that it gives to pods";
+    ClusterCpuUsed "cluster.cpu_used_percent" Percent Average "CPU of a node, of one CPU";
+    ClusterMemory "cluster.memory_bytes" Bytes Instant "memory in use on a node";
+    ClusterMemoryPercent "cluster.memory_percent" Percent Instant
+        "memory in use on a node, of what it gives to pods";
     CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
         cgroup's limit";
     CgroupMemory "cgroup.memory_bytes" Bytes Instant "memory in use";
@@ -496,6 +567,16 @@ fields! {
     SessionsWaiting "sessions.waiting" Count Instant "sessions in this wait within a statement";
     SessionsBlocked "sessions.blocked" Count Instant
         "sessions that wait for this one's locks, also through others";
+    SessionWait "sessions.wait_ms" Milliseconds Instant
+        "longest time that a session has been in this wait";
+    SessionsIn "sessions.in_statement" Count Instant "sessions in this wait with this statement";
+    SessionIdle "sessions.idle_ms" Milliseconds Instant "time that this session has been idle";
+    TransactionTime "sessions.transaction_ms" Milliseconds Instant
+        "time that a transaction has been open";
+    PendingReads "data.pending_reads" Count Instant "reads of the server that wait for a disk";
+    PendingWrites "data.pending_writes" Count Instant "writes of the server that wait for a disk";
+    PendingFlushes "data.pending_flushes" Count Instant "flushes of the server that wait for a disk";
+    UndoLength "data.undo_records" Count Instant "transactions whose old row versions are kept";
     SessionsIdleInTransaction "sessions.idle_in_transaction" Count Instant
         "sessions idle within a transaction";
     IdleInTransaction "sessions.idle_in_transaction_ms" Milliseconds Instant

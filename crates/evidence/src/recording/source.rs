@@ -118,6 +118,18 @@ kinds! {
     FpmStatus "status of php-fpm";
     ThreadDump "thread dump";
     Schedstat "/proc/schedstat";
+    Containers "container stats";
+    KubectlTop "kubectl top";
+    Htop "htop";
+    BusyBox "BusyBox";
+    Interfaces "interfaces";
+    Conntrack "conntrack";
+    Bcc "bcc and bpftrace";
+    PerfStat "perf stat";
+    Strace "strace";
+    NodeExporter "node_exporter";
+    Mysql "MySQL";
+    Diskstats "/proc/diskstats";
 }
 
 impl Serialize for SourceKind {

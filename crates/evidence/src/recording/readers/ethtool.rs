@@ -1,6 +1,7 @@
 //! `ethtool INTERFACE`: speed and duplex of a link; `ethtool -S`: packets that its card lost.
 
 use super::prelude::*;
+use std::collections::BTreeMap;
 
 /// Bytes a second of a megabit.
 const MEGABIT_BYTES: f64 = 125_000.0;
@@ -44,7 +45,7 @@ const MISSED: [&str; 7] = [
     "port.rx_dropped",
 ];
 
-/// Counts of damaged packets, the first of which a card has it calls them by.
+/// Counts of damaged packets.
 const DAMAGED: [&str; 4] =
     ["rx_crc_errors", "rx_crc_errors_phy", "rx_fcs_errors", "rx_frame_errors"];
 
@@ -65,36 +66,70 @@ fn counter(line: &str) -> Option<(&str, u64)> {
     Some((name, count(value.trim())?))
 }
 
-struct Statistics {
+/// What else all cards count.
+const COUNTED: [(&str, Field); 4] = [
+    ("rx_packets", Field::NetRxPacketCount),
+    ("tx_packets", Field::NetTxPacketCount),
+    ("rx_bytes", Field::NetRxTotal),
+    ("tx_bytes", Field::NetTxTotal),
+];
+
+/// Counts of one interface. A card may have several names for the same loss, each with some of it
+/// or all: the highest count is surely lost.
+pub(super) struct Tally {
     interface: Subject,
+    highest: BTreeMap<Field, f64>,
 }
+
+impl Tally {
+    pub(super) fn new(interface: &str) -> Self {
+        let interface = Subject::Interface(interface.to_owned());
+        Self { interface, highest: BTreeMap::new() }
+    }
+
+    pub(super) fn add(&mut self, field: Field, count: f64) {
+        let highest = self.highest.entry(field).or_default();
+        *highest = highest.max(count);
+    }
+
+    /// One look at the counts is complete.
+    pub(super) fn put(&mut self, out: &mut Builder) {
+        for (field, count) in std::mem::take(&mut self.highest) {
+            out.put(field, &self.interface, None, count);
+        }
+    }
+}
+
+struct Statistics(Tally);
 
 impl Reader for Statistics {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if line.trim() == "NIC statistics:" {
+            self.0.put(out);
             return Taken::Yes;
         }
         let Some((name, value)) = counter(line) else { return Taken::No };
-        if DAMAGED.contains(&name) {
-            out.put(Field::NetErrorCount, &self.interface, None, value as f64);
-        }
-        if MISSED.contains(&name) {
-            out.put(Field::NetMissedCount, &self.interface, None, value as f64);
+        let other = COUNTED.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
+        let damaged = DAMAGED.contains(&name).then_some(Field::NetErrorCount);
+        let missed = MISSED.contains(&name).then_some(Field::NetMissedCount);
+        if let Some(field) = other.or(damaged).or(missed) {
+            self.0.add(field, value as f64);
         }
         Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.0.put(out);
     }
 }
 
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (line, command) = (lines.ahead(0), out.latest_command().to_owned());
-    if let Some(name) = counted_by(&command)
-        && (line.trim() == "NIC statistics:" || counter(line).is_some())
-    {
-        return Some(lines.resume(
-            SourceKind::Ethtool,
-            Statistics { interface: Subject::Interface(name.to_owned()) },
-            out,
-        ));
+    let asked = counted_by(&command).filter(|_| counter(line).is_some());
+    let headed = line.trim() == "NIC statistics:" && counter(lines.ahead(1)).is_some();
+    if headed || asked.is_some() {
+        let name = counted_by(&command).unwrap_or("an interface");
+        return Some(lines.resume(SourceKind::Ethtool, Statistics(Tally::new(name)), out));
     }
     let name = interface(line).or_else(|| of_command(&command, line))?;
     Some(lines.begin(
@@ -168,6 +203,24 @@ mod tests {
         let eth0 = Subject::Interface("eth0".to_owned());
         assert_eq!(values(&recording, Field::NetMissedCount, &eth0), [100.0, 5100.0]);
         assert_eq!(values(&recording, Field::NetRxFifo, &eth0), [500.0]);
+    }
+
+    #[test]
+    fn two_counts_of_the_same_loss_are_no_series() {
+        let look = |dropped: u32, missed: u32| {
+            format!(
+                "NIC statistics:\n     rx_packets: 9\n     rx_out_of_buffer: {dropped}\n     \
+                 rx_discards_phy: {missed}\n"
+            )
+        };
+        let stat = "ethtool -S ens3";
+        let text = format!("# {stat}; sleep 10; {stat}\n{}{}", look(2000, 70), look(42_000, 4070));
+        let ens3 = Subject::Interface("ens3".to_owned());
+        assert_eq!(values(&read(&text), Field::NetRxFifo, &ens3), [4000.0]);
+        let unnamed = read(&look(2000, 70));
+        let unknown = Subject::Interface("an interface".to_owned());
+        assert_eq!(values(&unnamed, Field::NetMissedCount, &unknown), [2000.0]);
+        assert_eq!(values(&unnamed, Field::NetRxPacketCount, &unknown), [9.0]);
     }
 
     #[test]

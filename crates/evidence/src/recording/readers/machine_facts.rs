@@ -1,4 +1,4 @@
-//! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
+//! `uptime` and the first line of `w`, and `lscpu`: what a machine has.
 
 use super::kernel_log::up_ms;
 use super::prelude::*;
@@ -11,11 +11,7 @@ enum Kind {
     /// `/proc/loadavg`.
     Loadavg,
     Lscpu,
-    Slabtop,
 }
-
-/// Most caches of `slabtop`: machines have some hundreds.
-const CACHES_MAX: usize = 2000;
 
 fn kind_of(line: &str) -> Option<Kind> {
     let words = words(line);
@@ -26,8 +22,6 @@ fn kind_of(line: &str) -> Option<Kind> {
         [_, _, _, tasks, _] if is_loadavg(&words, tasks) => Some(Kind::Loadavg),
         [name, ..] if is_architecture(name) && line.contains(':') => Some(Kind::Lscpu),
         _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(Kind::Lscpu),
-        ["Active", "/", "Total", "Objects", ..] => Some(Kind::Slabtop),
-        ["OBJS", "ACTIVE", ..] if words.last() == Some(&"NAME") => Some(Kind::Slabtop),
         _ => None,
     }
 }
@@ -38,7 +32,6 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let source = match kind {
         Kind::Uptime | Kind::Loadavg => SourceKind::Uptime,
         Kind::Lscpu => SourceKind::Lscpu,
-        Kind::Slabtop => SourceKind::Slabtop,
     };
     Some(lines.begin(source, Facts { kind, lines: 0 }, out))
 }
@@ -123,30 +116,6 @@ fn lscpu(line: &str, out: &mut Builder) -> bool {
     true
 }
 
-/// `189556K`, `1.2G`.
-fn size(word: &str) -> Option<f64> {
-    let (value, unit) = number_and_unit(word)?;
-    Some(value * binary_factor(unit)?)
-}
-
-/// A row of `slabtop`; `false` when it is none.
-fn slabtop(line: &str, out: &mut Builder) -> bool {
-    let words = words(line);
-    match words.as_slice() {
-        ["Active", "/", "Total", "Size", .., total, _] => {
-            out.put_known(Field::Slab, &Subject::Machine, None, size(total));
-            true
-        }
-        ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,
-        [objects, .., cache, name] if words.len() == 8 && count(objects).is_some() => {
-            let Some(bytes) = size(cache) else { return false };
-            out.put(Field::SlabCache, &Subject::Named((*name).to_owned()), None, bytes);
-            true
-        }
-        _ => false,
-    }
-}
-
 impl Reader for Facts {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         self.lines += 1;
@@ -166,7 +135,6 @@ impl Reader for Facts {
             // The list of users of `w` is no one's.
             Kind::Uptime | Kind::Loadavg => false,
             Kind::Lscpu => lscpu(line, out),
-            Kind::Slabtop => self.lines <= CACHES_MAX && slabtop(line, out),
         };
         if ours { Taken::Yes } else { Taken::No }
     }
@@ -174,7 +142,7 @@ impl Reader for Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::{all_understood, machine, read, values};
+    use super::super::check::{all_understood, machine, read};
     use super::*;
 
     #[test]
@@ -211,20 +179,5 @@ mod tests {
             assert_eq!(machine(&recording, Field::CpuCount), [12.0], "{text}");
             assert_eq!(machine(&recording, Field::Load1), [1.0], "the prompt is no row");
         }
-    }
-
-    #[test]
-    fn caches_of_kernel_objects() {
-        let recording = read(
-            " Active / Total Objects (% used)    : 3153376 / 3177888 (99.2%)\n \
-             Active / Total Size (% used)       : 566715.09K / 1024.00K (99.3%)\n \
-             Minimum / Average / Maximum Object : 0.01K / 0.18K / 50.28K\n\n  \
-             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME                   \n\
-             345618 345582  99%    0.19K  16458       21     65832K dentry                 \n",
-        );
-        all_understood(&recording);
-        assert_eq!(machine(&recording, Field::Slab), [1_048_576.0]);
-        let dentry = Subject::Named("dentry".to_owned());
-        assert_eq!(values(&recording, Field::SlabCache, &dentry), [65_832.0 * 1024.0]);
     }
 }

@@ -15,7 +15,9 @@ mod cgroup_memory;
 #[cfg(test)]
 mod check;
 pub mod clocks;
+mod conntrack;
 pub mod controller;
+mod diskstats;
 mod docker;
 mod dstat;
 pub mod ethtool;
@@ -24,21 +26,27 @@ mod free;
 mod gc;
 mod glance;
 mod grepped;
+mod histogram;
+mod htop;
 mod iftop;
 pub mod interrupts;
 mod iotop;
-mod ipcs;
 mod json;
 mod jstat;
 pub mod kernel_log;
 mod kube;
+mod links;
+mod listing;
 mod machine_facts;
 pub mod mdstat;
 mod meminfo;
+mod metrics;
 mod multipath;
+mod mysql;
 mod nfsiostat;
 mod numa;
 mod oracle;
+mod perf_stat;
 mod php_fpm;
 mod prelude;
 pub(crate) mod profile;
@@ -58,6 +66,7 @@ mod softnet;
 mod statement;
 mod statements;
 pub mod storage;
+mod strace;
 mod stub_status;
 mod syscalls;
 mod sysstat;
@@ -91,14 +100,14 @@ macro_rules! formats {
     ($(($may:expr, $begins:expr $(,)?)),+ $(,)?) => {
         const FORMATS: &[(May, Begins)] = &[$(($may, $begins)),+];
 
-        fn candidates(line: &Glance<'_>) -> u64 {
-            const { assert!(FORMATS.len() <= 64) };
+        fn candidates(line: &Glance<'_>) -> u128 {
+            const { assert!(FORMATS.len() <= 128) };
             if is_too_short(line) {
                 return 0;
             }
             let (mut all, mut at) = (0, 0);
             $(
-                all |= u64::from(may($may, line)) << at;
+                all |= u128::from(may($may, line)) << at;
                 at += 1;
             )+
             let _ = at;
@@ -245,10 +254,7 @@ formats![
         },
         sysstat::iostat::begins,
     ),
-    (
-        |line| line.begins("-") && line.ends("-") || line.begins("\""),
-        dstat::begins,
-    ),
+    (|line| line.begins("-") && line.ends("-") || line.begins("\""), dstat::begins,),
     (
         |line| {
             let named = line.is_named(2) && (line.begins_with_letter() || line.begins("%"));
@@ -263,16 +269,33 @@ formats![
         |line| line.any("/") && (line.has("ontype()") || line.words_min(6) && line.ends("012")),
         storage::begins_mounts,
     ),
-    (|line| line.has("Setingsfor:") || line.awaited, ethtool::begins),
-    (|line| line.has("PIDCM") || line.awaited, ps::begins),
+    (|line| line.has("Setingsfor:") || line.has("NICstaisc:") || line.awaited, ethtool::begins,),
+    (|line| line.has("<>") || line.has("Linkencp:"), links::begins),
     (
         |line| {
-            let slabs = line.has("Active/TotlObjs") || line.has("OBJSACTIVE");
+            let columns = line.has("I") && (line.has("Time") || line.has("TIME"));
+            line.begins("*") && line.has("row.") || line.begins("+") || columns
+        },
+        mysql::begins,
+    ),
+    (|line| line.has("[]%") || line.has("Mem[]/") || line.has("Swp[]/"), htop::begins),
+    (|line| line.has("node_") || line.begins("#"), metrics::begins),
+    (|line| line.has(":countdisrb") || line.begins("@"), histogram::begins),
+    (|line| line.has("cpu=fond"), conntrack::begins),
+    (|line| line.has("Perfomancutsi:") || line.any(","), perf_stat::begins),
+    (
+        |line| line.has("()=") || line.has("Proces") || line.has("IG") || line.any(">"),
+        strace::begins
+    ),
+    (|line| line.words_min(14) || line.any("0123456789"), diskstats::begins),
+    (listing::may, listing::begins),
+    (listing::may_line, listing::begins_line),
+    (|line| line.awaited, ps::begins),
+    (
+        |line| {
             let load = line.has("/.") && line.words_min(5) && line.words_max(5);
             let up = line.begins_with_digit() && line.has("uploadverg");
-            slabs
-                || load
-                || up
+            load || up
                 || line.is_named_apart(1) && line.begins("CP")
                 || line.any(":") && line.begins("A")
         },
@@ -303,7 +326,6 @@ formats![
         |line| line.any("=-#*>:[]|()") && (line.any("0123456789") || line.foreign()),
         task_stacks::begins,
     ),
-    (|line| line.begins("-") || line.holds("shmid"), ipcs::begins),
     (|line| line.has("DISK"), iotop::begins),
     (
         |line| {
@@ -320,7 +342,10 @@ formats![
         },
         tcp_counts::begins,
     ),
-    (|line| line.begins("T") || line.has("TIMEWA") || line.awaited, socket_counts::begins),
+    (
+        |line| line.begins("T") || line.begins_with_digit() && line.words_max(4) || line.awaited,
+        socket_counts::begins,
+    ),
     (
         |line| {
             let head = line.has("Recv-Q") || line.has("Active") || line.has("ProtRefCn");

@@ -120,6 +120,13 @@ fn short(line: &str) -> Option<Prompt<'_>> {
     known.then(|| Prompt { host, command: bare(command) })
 }
 
+/// `mysql> show processlist;`, `MariaDB [(none)]> show processlist;`.
+fn of_mysql(line: &str) -> Option<Prompt<'_>> {
+    let (name, command) = line.split_once("> ")?;
+    let known = name == "mysql" || name.starts_with("MariaDB [") && name.ends_with(']');
+    known.then(|| Prompt { host: None, command: command.trim() })
+}
+
 /// `app=> select 1`, `app=# \x`, and `app->` where a statement goes on: the prompts of `psql`.
 fn of_psql(line: &str) -> Option<Prompt<'_>> {
     let cut = line.find(['>', '#'])?;
@@ -137,7 +144,7 @@ pub(super) fn prompt(line: &str) -> Option<Prompt<'_>> {
     let line = behind.filter(|(name, _)| is_name(name)).map_or(line, |(_, rest)| rest);
     let named = in_brackets(line).or_else(|| with_host(line));
     named.map_or_else(
-        || short(line).or_else(|| of_psql(line)),
+        || short(line).or_else(|| of_psql(line)).or_else(|| of_mysql(line)),
         |(host, command)| Some(Prompt { host: Some(host), command: bare(command) }),
     )
 }
@@ -297,6 +304,8 @@ mod tests {
             ("/tmp # top -bn1", None, "top -bn1"),
             ("app=> select 1;", None, "select 1;"),
             ("app-# from t", None, "from t"),
+            ("mysql> show full processlist;", None, "show full processlist;"),
+            ("MariaDB [(none)]> show processlist\\G", None, "show processlist\\G"),
         ] {
             assert_eq!(said(line), Some((host, command)), "{line}");
         }

@@ -1,72 +1,44 @@
-//! `ps`: states, what tasks wait for, and sizes. Its `%CPU` is a mean since a process began, which
-//! says nothing of now, and is passed over.
+//! `ps`: what tasks wait for, rows that a command lists without a heading, and tasks that were
+//! counted by state. Its tables are in `data/listings.tsv`; its `%CPU` is a mean since a process
+//! began, which says nothing of now.
 
+use super::listing::Measure;
 use super::prelude::*;
 
 /// Functions of the kernel in which tasks wait for a file server.
 const REMOTE_WAITS: [&str; 6] = ["rpc_", "nfs", "__rpc_", "cifs", "ceph_", "wait_on_commit"];
 
-/// Where things stand in the rows.
-#[derive(Clone, Copy, Debug)]
-struct Columns {
-    pid: usize,
-    state: Option<usize>,
-    wait: Option<usize>,
-    /// In kB.
-    resident: Option<usize>,
-    /// The class of scheduling, and the CPU since the start.
-    class: Option<(usize, usize)>,
-    /// The command and its arguments: all that is left.
-    command: usize,
-    /// Whether a count stands before each row: `uniq -c`.
-    counted: bool,
-}
-
 /// Functions in which tasks wait for random numbers, in whatever state: `drivers/char/random.c`.
 const RANDOM_WAITS: [&str; 4] =
     ["random_read", "_random_read", "wait_for_random_bytes", "getrandom"];
 
-/// Reads a header: a process id, a state or a size, and last the command.
-fn columns(line: &str) -> Option<Columns> {
-    let words = words(line);
-    let place = |names: &[&str]| words.iter().position(|word| names.contains(word));
-    let command = place(&["COMMAND", "CMD", "COMD"]).filter(|at| at + 1 == words.len())?;
-    let (pid, state) = (place(&["PID"])?, place(&["STAT", "S"]));
-    // `top` has a header much like it, with columns of its own.
-    let top = place(&["VIRT", "RES", "TIME+"]).is_some();
-    let (wait, resident) = (place(&["WCHAN"]), place(&["RSS", "RSZ"]));
-    let class = place(&["CLS", "POL"]).zip(place(&["%CPU"]));
-    // What these say is for people, and passed over.
-    let other = place(&["PSR", "%CPU", "%MEM", "PPID", "NLWP"]).is_some();
-    let known = state.is_some() || resident.is_some() || other;
-    let counted = false;
-    (known && !top).then_some(Columns { pid, state, wait, resident, class, command, counted })
-}
+/// The names by which `ps -o` is asked for columns that matter, and their headings.
+const ASKED: [(&[&str], &str); 6] = [
+    (&["pid"], "PID"),
+    (&["stat", "s", "state"], "STAT"),
+    (&["wchan"], "WCHAN"),
+    (&["rss", "rssize"], "RSS"),
+    (&["cls", "class", "policy"], "CLS"),
+    (&["comm", "cmd", "args", "command", "ucmd"], "COMMAND"),
+];
 
-/// The columns that `ps -eo pid,stat,wchan:32,comm` asks for: a filter behind it may have taken the
-/// header away.
-fn asked(command: &str) -> Option<Columns> {
+/// The heading of what `ps -eo pid,stat,wchan:32,comm` prints: a filter behind it may have taken
+/// that away, and `uniq -c` has put a count before each row.
+pub(super) fn asked(command: &str) -> Option<String> {
     let mut words = command.split_whitespace();
     if words.next().is_none_or(|name| name.rsplit('/').next() != Some("ps")) {
         return None;
     }
     let formats: Vec<&str> = words.filter(|word| word.contains(',')).collect();
     let [format] = formats.as_slice() else { return None };
-    let header: Vec<&str> = format
-        .trim_matches(['\'', '"'])
-        .split(',')
-        .map(|name| match name.split(':').next().unwrap_or("") {
-            "pid" => "PID",
-            "stat" | "s" | "state" => "STAT",
-            "wchan" => "WCHAN",
-            "rss" | "rssize" => "RSS",
-            "cls" | "class" | "policy" => "CLS",
-            "pcpu" | "%cpu" => "%CPU",
-            "comm" | "cmd" | "args" | "command" | "ucmd" => "COMMAND",
-            _ => "?",
-        })
-        .collect();
-    columns(&header.join(" "))
+    let heading = |name: &str| {
+        let name = name.split([':', '=']).next().unwrap_or("");
+        let known = ASKED.iter().find(|(names, _)| names.contains(&name));
+        known.map_or_else(|| name.to_uppercase().replace("PCPU", "%CPU"), |(_, h)| (*h).to_owned())
+    };
+    let columns = format.trim_matches(['\'', '"']).split(',').map(heading);
+    let counted = command.contains("uniq -c").then(|| "COUNT".to_owned());
+    Some(counted.into_iter().chain(columns).collect::<Vec<_>>().join(" "))
 }
 
 /// Tasks that `uniq -c` counted: how many, their state, program and function, as far as shown.
@@ -97,7 +69,7 @@ fn counted<'a>(line: &'a str, command: &str) -> Option<Many<'a>> {
         cells.get(at).copied()
     };
     let state = cell(&["s", "stat", "state"]).or_else(|| cells.first().copied())?;
-    let shown = cells.len() <= 3 && is_state(state);
+    let shown = cells.len() <= 3 && Measure::State.is_plain(state);
     // Without a format it is the function that has the underscores.
     let other = || cells.iter().skip(1).find(|word| word.contains('_')).copied();
     let function = cell(&["wchan"]).or_else(other);
@@ -122,9 +94,9 @@ impl Reader for Counted {
             let function = many.function.unwrap_or("");
             let program = many.program.unwrap_or("tasks");
             for _ in 0..many.tasks.min(COUNTED_MAX) {
-                waits(function, program, true, out);
+                waits_in(function, program, true, out);
             }
-            if REMOTE_WAITS.iter().any(|start| function.starts_with(start)) {
+            if is_remote(function) {
                 out.put(Field::ProcRemoteWait, &Subject::process(None, program), None, 1.0);
             }
         }
@@ -139,46 +111,22 @@ impl Reader for Counted {
 /// Tasks of one row that are kept.
 const COUNTED_MAX: u32 = 1000;
 
-/// Begins at a header, or below a command that says what the columns are.
+/// Begins at tasks that were counted, below the command that did.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let (line, command) = (lines.ahead(0), out.latest_command());
-    let many = command.contains("uniq -c");
-    let listed = asked(command).map(|columns| Columns { counted: many, ..columns });
-    let listed = listed.filter(|columns| columns.is_row(line));
-    if many && command.contains("ps ") && listed.is_none() && counted(line, command).is_some() {
-        let command = command.to_owned();
-        return Some(lines.begin(SourceKind::Ps, Counted { command, blocked: 0 }, out));
-    }
-    let columns = columns(line).or(listed)?;
-    Some(lines.begin(SourceKind::Ps, PastBlanks(Ps { columns }), out))
+    let command = out.latest_command();
+    let many = command.contains("uniq -c") && command.contains("ps ");
+    counted(lines.ahead(0), command).filter(|_| many)?;
+    let command = command.to_owned();
+    Some(lines.begin(SourceKind::Ps, Counted { command, blocked: 0 }, out))
 }
 
-struct Ps {
-    columns: Columns,
-}
-
-impl Columns {
-    /// Whether a line is a row of these columns.
-    fn is_row(&self, line: &str) -> bool {
-        let row = self.row(line);
-        let pid = row.get(self.pid).is_some_and(|pid| pid.parse::<u32>().is_ok());
-        let state = self.state.and_then(|at| row.get(at)).is_some_and(|word| is_state(word));
-        pid && state
-    }
-
-    /// The cells of a row, without the count of equal ones.
-    fn row<'a>(&self, line: &'a str) -> Vec<&'a str> {
-        let mut row = words(line);
-        if self.counted && !row.is_empty() {
-            row.remove(0);
-        }
-        row
-    }
+fn is_remote(function: &str) -> bool {
+    REMOTE_WAITS.iter().any(|start| function.starts_with(start))
 }
 
 /// A task that waits in a function of the kernel, by the program's name: the kernel's own ones are
 /// no one's.
-fn waits(function: &str, name: &str, blocked: bool, out: &mut Builder) {
+fn waits_in(function: &str, name: &str, blocked: bool, out: &mut Builder) {
     let named = function.len() > 2 && function.bytes().any(|byte| byte.is_ascii_lowercase());
     let random = RANDOM_WAITS.iter().any(|wait| function.contains(wait));
     if named && (blocked || random) {
@@ -187,63 +135,12 @@ fn waits(function: &str, name: &str, blocked: bool, out: &mut Builder) {
     }
 }
 
-/// Whether a word is a process's state, such as `Ssl+`.
-fn is_state(word: &str) -> bool {
-    let first = word.starts_with(|c: char| "RSDTtZXIWKP".contains(c));
-    first && word.len() <= 6 && word.bytes().skip(1).all(|byte| b"<NLsl+".contains(&byte))
-}
-
-impl Ps {
-    fn row(&self, line: &str, out: &mut Builder) -> Taken {
-        let words = self.columns.row(line);
-        let cell = |at: usize| words.get(at).copied().unwrap_or("");
-        let Ok(pid) = cell(self.columns.pid).parse() else { return Taken::No };
-        if cell(self.columns.command).is_empty() {
-            out.problem("truncated: a row without a command; it is left out");
-            return Taken::Yes;
-        }
-        let state = self.columns.state.map(cell);
-        if state.is_some_and(|state| !is_state(state)) {
-            out.problem("a row of 'ps' whose state is none; it is left out");
-            return Taken::Yes;
-        }
-        let name = command_name(cell(self.columns.command));
-        let subject = Subject::process(Some(pid), name);
-        if let Some(state) = state {
-            let blocked = if state.starts_with('D') { 1.0 } else { 0.0 };
-            out.put(Field::ProcBlocked, &subject, None, blocked);
-            if let Some(function) = self.columns.wait.map(cell) {
-                waits(function, name, blocked > 0.0, out);
-            }
-            if let Some(waits) = self.columns.wait.map(cell).filter(|_| blocked > 0.0) {
-                let remote = REMOTE_WAITS.iter().any(|start| waits.starts_with(start));
-                let value = if remote { 1.0 } else { 0.0 };
-                out.put(Field::ProcRemoteWait, &subject, None, value);
-            }
-        }
-        if let Some((class, cpu)) = self.columns.class
-            && ["FF", "RR", "DLN"].contains(&cell(class))
-            && let Some(percent) = number(cell(cpu))
-        {
-            out.put(Field::RealTimeCpu, &subject, None, percent);
-        }
-        out.put_known(
-            Field::ProcRss,
-            &subject,
-            None,
-            self.columns.resident.and_then(|at| number(cell(at))).map(|kib| kib * 1024.0),
-        );
-        Taken::Yes
-    }
-}
-
-impl Reader for Ps {
-    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if let Some(columns) = columns(line) {
-            self.columns = columns;
-            return Taken::Yes;
-        }
-        self.row(line, out)
+/// What a process waits in.
+pub(super) fn waits(function: &str, process: &Subject, blocked: bool, out: &mut Builder) {
+    waits_in(function, process.process_name().unwrap_or(""), blocked, out);
+    if blocked {
+        let remote = if is_remote(function) { 1.0 } else { 0.0 };
+        out.put(Field::ProcRemoteWait, process, None, remote);
     }
 }
 

@@ -174,6 +174,10 @@ impl Shell {
                 let process = Subject::process(Some(pid), "process");
                 out.put(Field::OpenFiles, &process, None, files as f64);
             }
+            Some(Met::Connections(state, count)) => {
+                out.resume(SourceKind::Ss, self.number);
+                out.put(Field::TcpInState, &Subject::Named(state), None, count as f64);
+            }
             Some(Met::Cpus(cpus)) => {
                 out.resume(SourceKind::Settings, self.number);
                 out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);

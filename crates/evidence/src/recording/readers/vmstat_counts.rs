@@ -44,7 +44,7 @@ const PAGES: [(&str, Field); 5] = [
 ];
 
 /// The field of a count by zone.
-fn by_zone(name: &str) -> Option<Field> {
+pub(super) fn by_zone(name: &str) -> Option<Field> {
     let all = BY_ZONE.iter().find_map(|(start, field)| Some((name.strip_prefix(start)?, *field)));
     all.filter(|(zone, _)| ZONES.contains(zone)).map(|(_, field)| field)
 }
@@ -82,6 +82,15 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         .then(|| lines.begin(SourceKind::ProcVmstat, ProcVmstat::default(), out))
 }
 
+/// Puts a count by its name.
+pub(super) fn put(name: &str, value: f64, out: &mut Builder) {
+    if let Some(field) = find(&PAGES, name) {
+        out.put(field, &Subject::Machine, None, value * PAGE_BYTES);
+    } else if let Some(field) = find(&COUNTS, name) {
+        out.put(field, &Subject::Machine, None, value);
+    }
+}
+
 #[derive(Default)]
 struct ProcVmstat {
     /// Sums over the zones.
@@ -103,10 +112,8 @@ impl Reader for ProcVmstat {
         if let Some(field) = by_zone(name) {
             let sum = self.zones.entry(field).or_default();
             *sum = sum.saturating_add(value);
-        } else if let Some(field) = find(&PAGES, name) {
-            out.put(field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
-        } else if let Some(field) = find(&COUNTS, name) {
-            out.put(field, &Subject::Machine, None, value as f64);
+        } else {
+            put(name, value as f64, out);
         }
         Taken::Yes
     }

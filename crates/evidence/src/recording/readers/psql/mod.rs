@@ -10,7 +10,8 @@ mod views;
 
 use super::{Lines, Reader, Taken};
 use crate::recording::{Builder, SourceKind};
-use table::{Form, Row, Table};
+use table::Form;
+pub(super) use table::{Row, Table};
 use views::View;
 
 /// Begins at the header of a view that is known, or at its first record.

@@ -28,7 +28,7 @@ pub(super) enum Form {
 }
 
 /// A row: values by column; empty ones are left out, which are NULL or nothing.
-pub(super) type Row = BTreeMap<String, String>;
+pub(in super::super) type Row = BTreeMap<String, String>;
 
 /// The value of the first of these columns that has one.
 pub(super) fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
@@ -36,9 +36,9 @@ pub(super) fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
 }
 
 /// A table that is being read.
-pub(super) struct Table {
+pub(in super::super) struct Table {
     pub(super) form: Form,
-    pub(super) columns: Vec<String>,
+    pub(in super::super) columns: Vec<String>,
     /// The row that is not yet complete.
     open: Row,
     /// Of CSV, the text of a row whose quotes are open.
@@ -120,7 +120,7 @@ fn csv(text: &str) -> Option<Vec<String>> {
 
 impl Table {
     /// A table whose header stands here.
-    pub(super) fn begins(lines: &Lines<'_>) -> Option<Self> {
+    pub(in super::super) fn begins(lines: &Lines<'_>) -> Option<Self> {
         let line = lines.ahead(0);
         if line.len() > HEADER_BYTES_MAX {
             return None;
@@ -157,7 +157,7 @@ impl Table {
     }
 
     /// Whether the line is no more of it.
-    pub(super) fn is_over(&self, line: &str) -> bool {
+    pub(in super::super) fn is_over(&self, line: &str) -> bool {
         self.over && !line.trim().is_empty() && !record(line)
     }
 
@@ -176,7 +176,7 @@ impl Table {
     }
 
     /// Takes a line; the row that it completes. `None`: it is not of this table.
-    pub(super) fn take(&mut self, line: &str) -> Option<Option<Row>> {
+    pub(in super::super) fn take(&mut self, line: &str) -> Option<Option<Row>> {
         self.lines += 1;
         if self.lines > ROW_LINES_MAX && !self.text.is_empty() {
             self.form = Form::Cut;
@@ -283,7 +283,7 @@ impl Table {
     }
 
     /// The row that nothing completed.
-    pub(super) fn last(&mut self) -> Option<Row> {
+    pub(in super::super) fn last(&mut self) -> Option<Row> {
         Some(std::mem::take(&mut self.open)).filter(|row| !row.is_empty())
     }
 }
