@@ -179,6 +179,21 @@ named_enum! {
         KswapdSpins "kswapd_spins",
         CompactionSinceBoot "compaction_since_boot",
         SerialRequests "serial_requests",
+        HugetlbRefused "hugetlb_refused",
+        HugetlbSigbus "hugetlb_sigbus",
+        ForkRefused "fork_refused",
+        ConnectionsExhausted "connections_exhausted",
+        StatementLocks "statement_locks",
+        RowsExamined "rows_examined",
+        MetadataLock "metadata_lock",
+        DatagramsUnread "datagrams_unread",
+        CloseWait "close_wait",
+        HalfOpen "half_open",
+        AcceptQueue "accept_queue",
+        RingMissed "ring_missed",
+        QueuesOneCpu "queues_one_cpu",
+        ContainerFull "container_full",
+        ClusterNode "cluster_node",
     }
 }
 

@@ -2,13 +2,29 @@
 //!
 //! A new one is its file, its line in [`ALL`] and its variant of [`Cause`](super::cause::Cause).
 
+mod accept_queue;
+mod close_wait;
+mod cluster_node;
 mod compaction_since_boot;
+mod connections_exhausted;
+mod container_full;
+mod datagrams_unread;
+mod fork_refused;
+mod half_open;
 mod hugetlb_other_sizes;
+mod hugetlb_refused;
+mod hugetlb_sigbus;
 mod kswapd_spins;
 mod memory_unlisted;
+mod metadata_lock;
 mod prelude;
 mod process_grows;
+mod queues_one_cpu;
+mod ring_missed;
+mod rows_examined;
 mod serial_requests;
+mod sockets;
+mod statement_locks;
 mod thrashing;
 
 use super::explanation::Explanation;
@@ -22,4 +38,19 @@ pub(super) const ALL: &[&Explanation] = &[
     &kswapd_spins::EXPLANATION,
     &compaction_since_boot::EXPLANATION,
     &serial_requests::EXPLANATION,
+    &hugetlb_refused::EXPLANATION,
+    &hugetlb_sigbus::EXPLANATION,
+    &fork_refused::EXPLANATION,
+    &connections_exhausted::EXPLANATION,
+    &statement_locks::EXPLANATION,
+    &rows_examined::EXPLANATION,
+    &metadata_lock::EXPLANATION,
+    &datagrams_unread::EXPLANATION,
+    &close_wait::EXPLANATION,
+    &half_open::EXPLANATION,
+    &accept_queue::EXPLANATION,
+    &ring_missed::EXPLANATION,
+    &queues_one_cpu::EXPLANATION,
+    &container_full::EXPLANATION,
+    &cluster_node::EXPLANATION,
 ];

@@ -1,5 +1,6 @@
 //! What nearly every explanation uses.
 
+pub(super) use super::sockets::{in_state, most_named, observed};
 pub(super) use crate::diagnose::answer::{Answer, Evidence};
 pub(super) use crate::diagnose::cause::{Cause, Severity};
 pub(super) use crate::diagnose::explanation::Explanation;
@@ -7,6 +8,7 @@ pub(super) use crate::diagnose::look::{Line, Look};
 pub(super) use crate::diagnose::machine;
 pub(super) use crate::diagnose::missing::*;
 pub(super) use crate::diagnose::remedy::{Reach, Remedy};
+pub(super) use crate::diagnose::seen::Seen;
 pub(super) use crate::diagnose::threshold::Threshold as T;
 pub(super) use crate::diagnose::write;
-pub(super) use crate::recording::{Field, Subject};
+pub(super) use crate::recording::{Field, Protocol, Socket, SocketState, Subject, Unit};

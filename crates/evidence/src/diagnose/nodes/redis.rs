@@ -218,13 +218,20 @@ pub(super) fn fork(look: &Look<'_>) -> Answer {
         let evidence = vec![look.say(&seen, &text)];
         let slow = of_gib.is_some_and(|each| each >= look.limit(T::ForkSlow));
         let felt = seen.value >= look.limit(T::ForkFelt);
-        if seen.value < look.limit(T::ForkHigh) && !(felt && slow) {
+        // In huge pages each write after the fork copies 2 MiB as well.
+        let huge = look.top(Field::HugeFound);
+        if seen.value < look.limit(T::ForkHigh) && !(felt && (slow || huge.is_some())) {
             return Some(Answer::no(evidence));
         }
         let small = setting(look, THP, ": a fork copies 8 bytes of page tables for each 4 KiB");
         let small = small.filter(|evidence| !evidence.text.contains("[always]"));
         let follows = Evidence::derived("until the fork is done no client is served");
-        Some(Answer::yes((seen.value / 5000.0).min(0.6), evidence).and(small).and([follows]))
+        Some(
+            Answer::yes((seen.value / 5000.0).min(0.6), evidence)
+                .and(small)
+                .and(huge.map(|seen| look.quote(&seen)))
+                .and([follows]),
+        )
     })
 }
 

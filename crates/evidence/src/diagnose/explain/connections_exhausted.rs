@@ -1,0 +1,62 @@
+//! Requests that wait for a connection of a pool.
+
+use super::prelude::*;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::ConnectionsExhausted,
+    severity: Severity::Warning,
+    title: "A pool of connections is exhausted: requests wait for one, and give up",
+    id: "pool.connections",
+    question: "Do requests wait for a connection of a pool?",
+    how: "What programs log about their pools: connections in use of those there are, \
+          requests that wait, requests that gave up.",
+    limits: &[],
+    leads_to: &[Cause::WorkersFull, Cause::PoolLimit, Cause::LogErrors, Cause::ListenOverflow],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "see who keeps the connections, and for what: a slow statement, or code that \
+             does not give them back",
+            "for i in 1 2 3; do jstack -l PID; sleep 5; done > threads.txt; hugewise \
+             diagnose threads.txt",
+            "many threads in one statement: the database is slow; few at work: a leak",
+        ),
+        Remedy::new(
+            Reach::Program,
+            "mend the statement or the leak (HikariCP: leakDetectionThreshold); a larger \
+             pool only moves the queue into the database",
+            "grep -i leak LOG",
+            "active falls below the size, nobody waits",
+        ),
+    ],
+    judge,
+};
+
+/// Do requests wait for a connection of a pool?
+fn judge(look: &Look<'_>) -> Answer {
+    let timeouts = look.top(Field::ConnTimeouts);
+    let waiting = look.top(Field::ConnWaiting).filter(|waiting| waiting.value > 0.0);
+    let Some(first) = timeouts.clone().or(waiting) else { return Answer::unknown(&[THREADS]) };
+    let of = |field: Field| look.peak(field, &first.subject);
+    let mut parts = Vec::new();
+    if let Some((used, size)) = of(Field::ConnUsed).zip(of(Field::ConnSize)) {
+        parts.push(format!(
+            "{} of {} in use",
+            write::number(used.value),
+            write::number(size.value)
+        ));
+    }
+    if let Some(waiting) = of(Field::ConnWaiting) {
+        parts.push(write::counted(waiting.value, "request waits", "requests wait"));
+    }
+    if let Some(wait) = of(Field::ConnWait) {
+        parts.push(format!("given up after {}", write::milliseconds(wait.value)));
+    }
+    if parts.is_empty() {
+        parts.push("a request got no connection".to_owned());
+    }
+    let text = format!("{}: {}", first.subject, parts.join(", "));
+    let room = of(Field::ConnUsed).zip(of(Field::ConnSize));
+    let full = timeouts.is_some() || room.is_some_and(|(used, size)| used.value >= size.value);
+    Answer::when(full, 0.6, vec![look.say(&first, &text)])
+}

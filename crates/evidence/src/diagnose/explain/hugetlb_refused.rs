@@ -1,0 +1,90 @@
+//! A server that asked for huge pages of the pool and got none.
+
+use super::prelude::*;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::HugetlbRefused,
+    severity: Severity::Warning,
+    title: "A server got no pages of the HugeTLB pool: the pool is too small, or the server \
+            may not lock memory",
+    id: "hugetlb.refused",
+    question: "Was a server refused the HugeTLB pages that it asked for?",
+    how: "What servers log about their huge pages, with what they asked for, against the \
+          free part of the pool and their limit of locked memory.",
+    limits: &[],
+    leads_to: &[Cause::HugetlbUnused, Cause::PageTables, Cause::CommitLimit],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "see the pool, who may use it, and how much the server may lock",
+            "grep -i huge /proc/meminfo; sysctl vm.hugetlb_shm_group; grep -i locked \
+             /proc/PID/limits",
+            "free less reserved pages, and the limit, against what the server asks for",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "size the pool for what the server asks for, while it is stopped or at boot",
+            "hugewise hugetlb plan; hugewise hugetlb apply --persist",
+            "HugePages_Rsvd or the used part grows by as much when it starts",
+        ),
+        Remedy::new(
+            Reach::Service,
+            "let the server lock as much (systemd: LimitMEMLOCK=infinity; else limits.conf: \
+             memlock)",
+            "systemctl show SERVICE -p LimitMEMLOCK",
+            "Max locked memory in /proc/PID/limits covers the segment",
+        ),
+    ],
+    judge,
+};
+
+/// The server of a quantity that it logged, with what it asked for.
+fn refused(look: &Look<'_>) -> Option<Seen> {
+    let all = [Field::HugeRefused, Field::HugeForgone, Field::MemoryRefused];
+    let found = |field: Field| {
+        let seen = look.top(field)?;
+        // Memory that was refused is of the pool where a pool stands beside it.
+        let pool = field != Field::MemoryRefused || pool_bytes(look, &seen.subject).is_some();
+        (seen.value > 0.0 && pool).then_some(seen)
+    };
+    all.into_iter().find_map(found).or_else(|| unused(look))
+}
+
+/// A server that has no huge page although a pool is free.
+fn unused(look: &Look<'_>) -> Option<Seen> {
+    let used = look.top(Field::HugeUsed).filter(|used| used.value <= 0.0)?;
+    look.peak(Field::MemoryWanted, &used.subject)?;
+    Some(used)
+}
+
+/// The pool, as the server or the kernel says.
+fn pool_bytes(look: &Look<'_>, server: &Subject) -> Option<Seen> {
+    let own = look.peak(Field::HugePool, server);
+    own.or_else(|| look.state(Field::HugetlbTotal)).filter(|pool| pool.value > 0.0)
+}
+
+/// Was a server refused the HugeTLB pages that it asked for?
+fn judge(look: &Look<'_>) -> Answer {
+    let Some(seen) = refused(look) else { return Answer::unknown(&[MEMINFO]) };
+    let server = &seen.subject;
+    let wanted = look.peak(Field::MemoryWanted, server);
+    let text = match &wanted {
+        Some(wanted) => format!("{server} asked for {} and got none", write::bytes(wanted.value)),
+        None => format!("{server} got no huge pages"),
+    };
+    let answer = Answer::yes(0.6, vec![look.say(&seen, &text)]);
+    let pool = pool_bytes(look, server);
+    let small = wanted.as_ref().zip(pool.as_ref()).map(|(wanted, pool)| {
+        let (want, has) = (write::bytes(wanted.value), write::bytes(pool.value));
+        let text = match wanted.value > pool.value {
+            true => format!("the pool has {has}: too small for {want}"),
+            false => format!("the pool has {has}: large enough for {want}"),
+        };
+        look.derive(pool, &text)
+    });
+    let lock = look.peak(Field::MemlockLimit, server).map(|limit| {
+        let text = format!("it may lock {} of memory", write::bytes(limit.value));
+        look.say(&limit, &text)
+    });
+    answer.and(small).and(lock)
+}

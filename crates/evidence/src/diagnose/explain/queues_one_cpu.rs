@@ -1,0 +1,98 @@
+//! A device's queues that all interrupt one CPU.
+
+use super::prelude::*;
+use crate::recording::readers::interrupts::device_setting;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::QueuesOneCpu,
+    severity: Severity::Warning,
+    title: "All queues of a device interrupt the same CPU: spread them",
+    id: "interrupts.queues",
+    question: "Do all queues of a device interrupt one CPU?",
+    how: "Interrupts by line and CPU, of devices with several lines: how many CPUs have \
+          nearly all of them.",
+    limits: &[],
+    leads_to: &[
+        Cause::InterruptsOneCpu,
+        Cause::Interrupts,
+        Cause::Backlog,
+        Cause::Drops,
+        Cause::OneCpu,
+    ],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "see which CPUs may handle them, and whether something spreads them",
+            "grep . /proc/irq/*/smp_affinity_list; systemctl is-active irqbalance",
+            "the lines of the device have one CPU each, the same",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "spread the lines over CPUs, or let irqbalance do it",
+            "systemctl start irqbalance  # or: echo CPU > /proc/irq/LINE/smp_affinity_list",
+            "the counts of several CPUs grow",
+        ),
+    ],
+    judge,
+};
+
+/// Queues of one device; two may be for receiving and sending.
+const LINES_MIN: usize = 2;
+/// Of a device's interrupts.
+const MOST_PERCENT: f64 = 90.0;
+/// Fewer are of devices that hardly work.
+const COUNT_MIN: f64 = 1_000_000.0;
+
+/// The device that a line of interrupts is of, without the number of its queue.
+fn device(look: &Look<'_>, line: &str) -> Option<String> {
+    let quote = look.setting(&device_setting(line))?;
+    let name = quote.text.split_whitespace().last()?;
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let stem = stem.trim_end_matches(['-', '.', ':', '_', 'q', 'Q']);
+    (stem.len() < name.len()).then(|| stem.to_owned())
+}
+
+/// Interrupts of a device by CPU, and its lines.
+#[derive(Default)]
+struct Device {
+    lines: BTreeSet<String>,
+    cpus: BTreeMap<u32, f64>,
+}
+
+/// Do all queues of a device interrupt one CPU?
+fn judge(look: &Look<'_>) -> Answer {
+    let mut devices: BTreeMap<String, Device> = BTreeMap::new();
+    let mut first = None;
+    for line in look.lines(Field::IrqCount, |_| true) {
+        let Subject::Vector { name, cpu: Some(cpu) } = &line.subject else { continue };
+        let Some(of) = device(look, name) else { continue };
+        let points = line.points.iter().map(|point| point.value);
+        let count = points.clone().fold(0.0, f64::max);
+        let device = devices.entry(of).or_default();
+        device.lines.insert(name.clone());
+        *device.cpus.entry(*cpu).or_default() += count;
+        first = first.or_else(|| look.highest(&line));
+    }
+    devices.retain(|_, device| device.lines.len() >= LINES_MIN && device.cpus.len() > 1);
+    let sum = |device: &Device| device.cpus.values().sum::<f64>();
+    let busiest = devices.iter().max_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
+    let (Some((name, device)), Some(seen)) = (busiest, first) else {
+        return Answer::unknown(&[INTERRUPT_LINES]);
+    };
+    let all = sum(device);
+    let Some((cpu, most)) = device.cpus.iter().max_by(|a, b| a.1.total_cmp(b.1)) else {
+        return Answer::unknown(&[INTERRUPT_LINES]);
+    };
+    let percent = most / all.max(1.0) * 100.0;
+    let text = format!(
+        "{name}: {percent:.0} % of the interrupts of its {} lines went to CPU {cpu} of {}",
+        device.lines.len(),
+        device.cpus.len()
+    );
+    let mut evidence = look.derive(&seen, &text);
+    // Where all of them go now, too, unless somebody spread them since.
+    evidence.field = Some(Field::IrqRate);
+    let alone = percent >= MOST_PERCENT && all >= COUNT_MIN;
+    Answer::when(alone, 0.4, vec![evidence]).or_close(true)
+}

@@ -1,0 +1,58 @@
+//! Packets that an interface missed since boot.
+
+use super::prelude::*;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    cause: Cause::RingMissed,
+    severity: Severity::Warning,
+    title: "An interface has lost many packets to a full ring since boot; a second reading \
+            tells whether it does now",
+    id: "network.missed",
+    question: "Did an interface miss many packets since boot?",
+    how: "Packets missed of all that arrived, since boot, where there is one reading.",
+    limits: &[],
+    leads_to: &[],
+    remedies: &[
+        Remedy::new(
+            Reach::Look,
+            "take a second reading",
+            "ethtool -S INTERFACE | grep -iE \"miss|drop|fifo|no_buf\"; sleep 10; ethtool \
+             -S INTERFACE | grep -iE \"miss|drop|fifo|no_buf\"",
+            "the counts grow",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "where they grow: a longer ring, and its queues on several CPUs",
+            "ethtool -g INTERFACE; ethtool -G INTERFACE rx MAX; ethtool -l INTERFACE",
+            "the counts stand still",
+        ),
+    ],
+    judge,
+};
+
+/// Of all packets: on healthy machines far below one in a thousand.
+const MISSED_MIN_PERCENT: f64 = 1.0;
+/// Fewer are a burst long ago.
+const MISSED_MIN: f64 = 10_000.0;
+
+/// Did an interface miss many packets since boot?
+fn judge(look: &Look<'_>) -> Answer {
+    if look.top(Field::NetRxFifo).is_some() {
+        return Answer::unknown(&[]);
+    }
+    let Some(missed) = look.top(Field::NetMissedCount) else { return Answer::unknown(&[NETWORK]) };
+    let Some(got) = look.peak(Field::NetRxPacketCount, &missed.subject) else {
+        return Answer::unknown(&[NETWORK]);
+    };
+    let percent = missed.value / (missed.value + got.value).max(1.0) * 100.0;
+    let text = format!(
+        "{}: {} packets lost to a full ring since boot, {percent:.0} % of all",
+        missed.subject,
+        write::number(missed.value)
+    );
+    let mut evidence = look.say(&missed, &text);
+    // So large a share of all time is no count of long ago.
+    evidence.field = Some(Field::NetRxFifo);
+    let much = percent >= MISSED_MIN_PERCENT && missed.value >= MISSED_MIN;
+    Answer::when(much, 0.5, vec![evidence]).or_close(true).lacking(&[NETWORK])
+}
