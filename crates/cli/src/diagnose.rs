@@ -7,9 +7,11 @@ use std::path::PathBuf;
 /// Arguments of `diagnose`.
 #[derive(Debug, Args)]
 #[command(after_help = "Understands sar (text of any locale, binary files through an installed \
-sadf), sadf -j, -d and -p, atop, atopsar, dstat, top, vmstat, mpstat, iostat, pidstat, iotop, \
-nfsiostat, iftop, netstat, ss, nstat, free, ps, ipcs, slabtop, lscpu, numactl -H, numastat, \
-turbostat, cpupower, uptime, dmesg, perf report, perf trace -s, strace -c, /proc/meminfo, vmstat, \
+sadf), sadf -j, -d and -p, atop, atopsar, dstat, top, htop, vmstat, mpstat, iostat, pidstat, \
+iotop, nfsiostat, iftop, netstat, ss, nstat, ip -s link, ifconfig, conntrack -S, free, ps, ipcs, \
+slabtop, lscpu, numactl -H, numastat, turbostat, cpupower, uptime, docker stats, podman stats, \
+crictl stats, kubectl top, dmesg, perf report, perf trace -s, perf stat, strace, tools of bcc and \
+bpftrace, node_exporter, SHOW PROCESSLIST of MySQL, /proc/meminfo, vmstat, diskstats, slabinfo, \
 interrupts, softirqs, softnet_stat, buddyinfo, zoneinfo, cpuinfo, mdstat, THP settings, files of \
 cgroups, mount, df, ethtool, multipath -ll, MegaCli and ssacli, Java GC logs, jstat, INFO, SLOWLOG \
 and LATENCY of Redis, views of PostgreSQL by psql, status pages of nginx and php-fpm, and \

@@ -1,5 +1,5 @@
-//! `dstat`: groups of columns side by side, with bars between them, or with commas (`--output`). Its
-//! rows look the same in `pcp dstat` and in Dool.
+//! `dstat`: groups of columns side by side, with bars between them, or with commas (`--output`).
+//! Its rows look the same in `pcp dstat` and in Dool.
 
 use super::prelude::*;
 use super::sysstat::{is_elision, is_sane, of_key};

@@ -29,7 +29,8 @@ fn end(text: &str) -> Option<f64> {
     Some(value * binary_factor(unit)?)
 }
 
-/// `  256 -> 511   : 17  |***  |`, `[256, 512)  17 |@@@ |`, `[0]  5 |@ |`: up to where, and how many.
+/// `  256 -> 511   : 17  |***  |`, `[256, 512)  17 |@@@ |`, `[0]  5 |@ |`: up to where, and how
+/// many.
 fn row(line: &str) -> Option<(f64, u64)> {
     let line = line.trim();
     let (range, rest) = match line.strip_prefix(['[', '(']) {

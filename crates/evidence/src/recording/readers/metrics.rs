@@ -1,5 +1,5 @@
-//! Metrics of `node_exporter`, in the text form of Prometheus: they carry the kernel's own names, and
-//! are mapped as the files are; the others are in `data/listings.tsv`.
+//! Metrics of `node_exporter`, in the text form of Prometheus: they carry the kernel's own names,
+//! and are mapped as the files are; the others are in `data/listings.tsv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

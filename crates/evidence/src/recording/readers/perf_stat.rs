@@ -142,7 +142,7 @@ mod tests {
              7,912.31 msec task-clock                #    3.956 CPUs utilized          \n         \
              31,000      context-switches          #    3.918 K/sec                  \n     \
              <not supported>      cycles                                             \n     \
-             4,000,000,000      instructions              #    0.40  insn per cycle      (66.71%)\n  \
+             4,000,000,000      instructions              #    0.40  insn per cycle  (66.71%)\n  \
              1,200      page-faults\n\n       2.000000000 seconds time elapsed\n\n       \
              1.250000000 seconds user\n       6.500000000 seconds sys\n",
         );
@@ -158,7 +158,8 @@ mod tests {
     fn rows_with_separators() {
         let recording = read(
             "7912.31,msec,task-clock,7912310000,100.00,3.956,CPUs utilized\n\
-             31000,,context-switches,7912310000,100.00,3.918,K/sec\n<not supported>,,cycles,0,0.00,,\n",
+             31000,,context-switches,7912310000,100.00,3.918,K/sec\n\
+             <not supported>,,cycles,0,0.00,,\n",
         );
         let switches = Subject::Symbol("context-switches".to_owned());
         assert_eq!(values(&recording, Field::PerfEvents, &switches), [31_000.0]);

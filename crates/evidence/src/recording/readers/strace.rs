@@ -12,7 +12,7 @@ struct Call<'a> {
     seconds: Option<f64>,
 }
 
-/// A call, with whatever a tool puts before it: `[pid 812] 12:00:00.123 read(3, ..., 4) = 4 <0.01>`,
+/// A call, with whatever a tool puts before it: `[pid 812] 12:00:00.123 read(3, 5, 4) = 4 <0.01>`,
 /// `<... futex resumed>) = 0 <1.5>`.
 fn call(line: &str) -> Option<Call<'_>> {
     let line = line.trim();
@@ -140,7 +140,8 @@ mod tests {
              [pid   813] 12:00:00.200001 futex(0x7f, FUTEX_WAIT, 2, NULL <unfinished ...>\n\
              [pid   812] 12:00:00.300001 fsync(7)  = 0 <0.050000>\n\
              [pid   813] 12:00:00.400001 <... futex resumed>) = -1 EAGAIN (Resource temporarily \
-             unavailable) <0.200000>\n812 openat(AT_FDCWD, \"/x (y) = 5\", O_RDONLY) = 3</x> <0.000100>\n\
+             unavailable) <0.200000>\n\
+             812 openat(AT_FDCWD, \"/x (y) = 5\", O_RDONLY) = 3</x> <0.000100>\n\
              --- SIGCHLD {si_signo=SIGCHLD} ---\n",
         );
         all_understood(&recording);

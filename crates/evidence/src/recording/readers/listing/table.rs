@@ -90,9 +90,9 @@ struct Cell {
 pub(super) struct Layout {
     pub(super) table: &'static Table,
     cells: Vec<Cell>,
-    /// Words of a row, and whether more may follow.
+    /// Words of a row, and the one that more of them may follow: a command has arguments.
     width: usize,
-    open: bool,
+    open: Option<usize>,
 }
 
 /// The values of a row.
@@ -199,7 +199,7 @@ impl Table {
         if !self.marks.iter().all(has) {
             return None;
         }
-        let (mut cells, mut at, mut width, mut open) = (Vec::new(), 0, 0, false);
+        let (mut cells, mut at, mut width, mut open) = (Vec::new(), 0, 0, None);
         while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
             let named = self.columns.iter().enumerate();
             let named = named.filter_map(|(place, one)| Some((here(&one.names, rest)?.0, place)));
@@ -215,15 +215,20 @@ impl Table {
                 column: column.map(|(_, place)| place),
                 subject: subject.map(|(_, slot)| slot),
             });
+            if measure == Measure::Rest {
+                open = Some(width);
+            }
             width += measure.width();
-            open = measure == Measure::Rest;
             let length = column.map(|(length, _)| length).or(subject.map(|(length, _)| length));
             at += length.unwrap_or(1);
         }
-        // A command goes on to the end of its row.
-        let programs = matches!(self.kind, Kind::Process | Kind::Program);
-        open |= programs && cells.last()?.subject.is_some();
-        let layout = Layout { table: self, cells, width, open };
+        let mut layout = Layout { table: self, cells, width, open };
+        let name = match self.kind {
+            Kind::Process => layout.part(1),
+            Kind::Program => layout.part(0),
+            _ => None,
+        };
+        layout.open = name.map(|cell| cell.at).filter(|_| open.is_none()).or(open);
         let named = (usize::from(self.kind == Kind::Process)..self.subject.len())
             .all(|slot| layout.part(slot).is_some());
         named.then_some(layout)
@@ -244,10 +249,9 @@ const PLAIN_MIN: usize = 2;
 /// that was typed.
 pub(super) fn usual(words: &[&str], command: &str) -> Option<Layout> {
     let fits = |layout: &Layout| {
-        let plain = layout
-            .cells
-            .iter()
-            .filter(|cell| words.get(cell.at).is_some_and(|word| cell.measure.is_plain(word)));
+        let plain = layout.cells.iter().filter(|cell| {
+            layout.cut(cell, words).first().is_some_and(|word| cell.measure.is_plain(word))
+        });
         words.len() >= layout.width && plain.count() >= PLAIN_MIN && layout.row(words).is_some()
     };
     let all: Vec<_> = USUAL.iter().filter(|(_, layout)| fits(layout)).collect();
@@ -265,6 +269,15 @@ fn program<'a>(words: &[&'a str]) -> &'a str {
 }
 
 impl Layout {
+    /// The words of a cell.
+    fn cut<'a, 'w>(&self, cell: &Cell, words: &'w [&'a str]) -> &'w [&'a str] {
+        // What a command has more of stands before the cells behind it.
+        let more = words.len().saturating_sub(self.width);
+        let behind = self.open.is_some_and(|open| cell.at > open);
+        let from = if behind { cell.at + more } else { cell.at };
+        words.get(from..words.len().min(from + cell.measure.width())).unwrap_or_default()
+    }
+
     /// The cell of a part of the subject's name.
     fn part(&self, part: usize) -> Option<&Cell> {
         let named = self.cells.iter().filter_map(|cell| Some((cell.subject?, cell)));
@@ -273,7 +286,7 @@ impl Layout {
     }
 
     fn slot<'a>(&self, words: &[&'a str], slot: usize) -> Option<&'a str> {
-        words.get(self.part(slot)?.at).copied()
+        self.cut(self.part(slot)?, words).first().copied()
     }
 
     fn subject(&self, words: &[&str]) -> Option<Subject> {
@@ -302,14 +315,13 @@ impl Layout {
 
     /// What a row says; `None` where it is none of this layout.
     pub(super) fn row(&self, words: &[&str]) -> Option<(Subject, Values)> {
-        if words.len() < self.width || (words.len() > self.width && !self.open) {
+        if words.len() < self.width || (words.len() > self.width && self.open.is_none()) {
             return None;
         }
         let subject = self.subject(words)?;
         let mut values = Vec::new();
         for cell in &self.cells {
-            let cut = words.get(cell.at..words.len().min(cell.at + cell.measure.width()))?;
-            let read = cell.measure.read(cut)?;
+            let read = cell.measure.read(self.cut(cell, words))?;
             let column = cell.column.and_then(|at| self.table.columns.get(at));
             let fields = column.map_or(&[][..], |column| column.fields.as_slice());
             let known = fields.iter().zip(read).filter_map(|(field, value)| Some((*field, value?)));
@@ -332,7 +344,7 @@ impl Layout {
                 column.is_some_and(|column| column.names == *names)
             };
             let cell = self.cells.iter().find(named)?;
-            value *= count(words.get(cell.at)?)? as f64;
+            value *= count(self.cut(cell, words).first()?)? as f64;
         }
         Some(value)
     }
@@ -340,7 +352,7 @@ impl Layout {
     /// The word of a row in the column that is so written.
     pub(super) fn text<'a>(&self, words: &[&'a str], measure: Measure) -> Option<&'a str> {
         let cell = self.cells.iter().find(|cell| cell.measure == measure)?;
-        words.get(cell.at).copied()
+        self.cut(cell, words).first().copied()
     }
 
     /// Whether a line that is no row of it was one: the process has its number, and something else

@@ -16,11 +16,11 @@ fn told(text: &str, field: Field, subject: &Subject) -> Vec<f64> {
 
 #[test]
 fn containers_of_each_tool() {
-    let docker = "CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O          \
+    let docker = "CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O     \
                   BLOCK I/O        PIDS\n\
-                  91bb0a7e55c1   billing   212.07%   700.5MiB / 1.5GiB     45.61%    9.1GB / 3kB      \
+                  91bb0a7e55c1   billing   212.07%   700.5MiB / 1.5GiB     45.61%    9.1GB / 3kB \
                   0B / 1.2MB       61\n\
-                  0aa1c27e9912   idle      --        -- / --               --        --               \
+                  0aa1c27e9912   idle      --        -- / --           --    \
                   --               --\n";
     let billing = container("billing");
     let recording = read(docker);
@@ -30,9 +30,9 @@ fn containers_of_each_tool() {
     let old = "CONTAINER           CPU %               MEM USAGE / LIMIT     MEM %     NET I/O   \
                BLOCK I/O   PIDS\n91bb0a7e55c1  3.1%  64MiB / 128MiB  50%  1kB / 0B  0B / 0B  4\n";
     assert_eq!(told(old, Field::CgroupMemory, &container("91bb0a7e55c1")), [64.0 * MIB]);
-    let podman = "ID            NAME        CPU %       MEM USAGE / LIMIT  MEM %       NET IO       \
+    let podman = "ID            NAME        CPU %       MEM USAGE / LIMIT  MEM %   NET IO       \
                   BLOCK IO           PIDS        CPU TIME       AVG CPU %\n\
-                  4b1c0e8d77aa  billing     9.80%       393.7MB / 8.051GB  4.89%       17kB / 1.2kB \
+                  4b1c0e8d77aa  billing     9.80%       393.7MB / 8.051GB  4.89%   17kB / 1.2kB \
                   49.68MB / 232.6MB  69          10m2.724575s   8.58%\n";
     assert_eq!(told(podman, Field::CgroupMemory, &billing), [393.7e6]);
     assert_eq!(told(podman, Field::CgroupCpuEver, &billing), [8.58]);
@@ -83,7 +83,8 @@ fn rows_that_lost_their_heading_are_of_one_listing_alone() {
 #[test]
 fn processes_on_the_screen_of_htop() {
     let text = "  PID USER      PRI  NI  VIRT   RES   SHR S CPU% MEM%   TIME+  Command\n\
-                \u{20}4120 app        20   0 28.1G 6144M  8120 D 14.2 78.1 99h12:00 \u{251c}\u{2500} java -X\n\
+                \u{20}4120 app        20   0 28.1G 6144M  8120 D 14.2 78.1 99h12:00 \
+                \u{251c}\u{2500} java -X\n\
                 \u{20}  44 root       20   0     0     0     0 R 99.1  0.0 41:02.22 kswapd0\n";
     let java = Subject::process(Some(4120), "java");
     assert_eq!(told(text, Field::ProcRss, &java), [6144.0 * MIB]);
@@ -112,6 +113,15 @@ fn top_and_ps_of_busybox() {
 }
 
 #[test]
+fn a_command_with_arguments_may_stand_before_other_columns() {
+    let text = "  PID CMD                         RSS STAT\n\
+                4120 /usr/bin/java -jar a.jar  524288 Dl\n  44 [kswapd0]  0 R\n";
+    let java = Subject::process(Some(4120), "java");
+    assert_eq!(told(text, Field::ProcRss, &java), [512.0 * MIB]);
+    assert_eq!(told(text, Field::ProcBlocked, &java), [1.0]);
+}
+
+#[test]
 fn kernel_objects() {
     let top = " Active / Total Objects (% used)    : 3153376 / 3177888 (99.2%)\n \
                Active / Total Size (% used)       : 566715.09K / 1024.00K (99.3%)\n \
@@ -133,7 +143,7 @@ fn kernel_objects() {
 fn segments_with_their_users() {
     let text = "\n------ Shared Memory Segments --------\n\
                 key        shmid      owner      perms      bytes      nattch     status      \n\
-                0x00000000 4          oracle     600        10737418240 244        dest         \n\n";
+                0x00000000 4          oracle     600        10737418240 244        dest   \n\n";
     let segment = Subject::Segment("segment 4".into());
     assert_eq!(told(text, Field::SegmentBytes, &segment), [10_737_418_240.0]);
     assert_eq!(told(text, Field::SegmentAttached, &segment), [244.0]);
@@ -149,8 +159,10 @@ fn what_is_counted_for_interfaces_and_connections() {
     let ens3 = Subject::Interface("ens3".to_owned());
     assert_eq!(told(text, Field::NetMissedCount, &ens3), [9000.0]);
     assert_eq!(told(text, Field::NetRxPacketCount, &ens3), [400_000.0]);
-    let table = "entries  searched found new invalid ignore delete delete_list insert insert_failed \
-                 drop early_drop icmp_error  expect_new expect_create expect_delete search_restart\n\
+    let table = "entries  searched found new invalid ignore delete delete_list insert \
+                 insert_failed \
+                 drop early_drop icmp_error expect_new expect_create expect_delete \
+                 search_restart\n\
                  0003ffff 0 0 0 0 0 0 0 0 00000010 00000020 0000000a 0 0 0 0 0\n\
                  0003ffff 0 0 0 0 0 0 0 0 00000001 00000002 00000000 0 0 0 0 0\n";
     assert_eq!(told(table, Field::ConntrackDropCount, &Subject::Machine), [34.0]);
@@ -177,4 +189,30 @@ fn events_of_processes() {
                  04:16:32 worker-3         877           10321\n";
     let worker = Subject::process(Some(877), "worker-3");
     assert_eq!(told(waits, Field::RunDelayEvent, &worker), [10.321]);
+}
+
+#[test]
+fn what_innodb_says_of_itself() {
+    let text = "History list length 912004\n\
+                Pending normal aio reads: [3, 0, 0, 0] , aio writes: [0, 0, 0, 0] ,\n\
+                Pending flushes (fsync) log: 2; buffer pool: 0\n\
+                8 queries inside InnoDB, 41 queries in queue\n\
+                ---TRANSACTION 4214, ACTIVE 812 sec fetching rows\n\
+                ------- TRX HAS BEEN WAITING 31 SEC FOR THIS LOCK TO BE GRANTED:\n\
+                --Thread 140 has waited at row0purge.cc line 861 for 12.00 seconds the \
+                semaphore:\n";
+    let recording = read(text);
+    let server = Subject::Service("mysql".to_owned());
+    for (field, value) in [
+        (Field::UndoLength, 912_004.0),
+        (Field::PendingFlushes, 2.0),
+        (Field::PoolQueue, 41.0),
+        (Field::TransactionTime, 812_000.0),
+    ] {
+        assert_eq!(values(&recording, field, &server), [value], "{field:?}");
+    }
+    for (part, ms) in [("row lock", 31_000.0), ("semaphore", 12_000.0)] {
+        let part = Subject::part("mysql", part);
+        assert_eq!(values(&recording, Field::SessionWait, &part), [ms]);
+    }
 }

@@ -497,3 +497,18 @@ fn pidstat_counts_seconds_in_its_header() {
     let worker = Subject::process(Some(2587), "worker-91");
     assert_eq!(values(&recording, Field::ProcSystem, &worker), [0.99]);
 }
+
+#[test]
+fn pidstat_with_all_its_options_has_the_policy_beside_the_usual_columns() {
+    let recording = read(
+        "# Time        UID       PID    %usr %system  %guest   %wait    %CPU   CPU  minflt/s  \
+         majflt/s     VSZ     RSS   %MEM   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  cswch/s nvcswch/s \
+         threads   fd-nr prio policy  Command\n\
+         1709629958    999      8100    9.50   71.25    0.00    1.00   80.75     2   9100.00      \
+         0.50 4453984 2590440  31.80    411.81      2.82      0.00     53    700.00    300.00      \
+         18       5    0 NORMAL  ingest\n",
+    );
+    let ingest = Subject::process(Some(8100), "ingest");
+    assert_eq!(values(&recording, Field::ProcSystem, &ingest), [71.25]);
+    assert_eq!(values(&recording, Field::ProcMinorFaults, &ingest), [9100.0]);
+}
