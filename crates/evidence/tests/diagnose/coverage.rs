@@ -12,6 +12,9 @@ use super::{
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("io.who", "No", "somebody uses a saturated disk: it is known who, or it is not"),
     ("disk.who", "No", "as io.who"),
+    ("hugetlb.refused", "No", "servers log what they were refused, not what they got"),
+    ("hugetlb.sigbus", "No", "as hugetlb.refused"),
+    ("memory.fork_refused", "No", "as hugetlb.refused"),
 ];
 
 /// A disk that answers 40 small requests a second, each after a third of a second.

@@ -252,6 +252,158 @@ nvme2n1          0.00 6100.00      0.00 24400.00     0.00     0.00   0.00   0.00
 Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util
 sdb               1.40     19.60     0.00   38.00    14.00    0.05   0.11
 ";
+    "pool-too-small" "hugetlb_refused" "\
+2026-11-27 10:11:12.301 UTC [911] FATAL:  could not map anonymous shared memory: Cannot allocate memory
+2026-11-27 10:11:12.301 UTC [911] HINT:  This error usually means that PostgreSQL's request for a shared memory segment exceeded available memory, swap space, or huge pages. To reduce the request size (currently 9214885888 bytes), reduce PostgreSQL's shared memory usage, perhaps by reducing shared_buffers or max_connections.
+$ grep -i huge /proc/meminfo
+HugePages_Total:    4096
+HugePages_Free:     4096
+HugePages_Rsvd:        0
+HugePages_Surp:        0
+Hugepagesize:       2048 kB
+";
+    "sigbus-beside-pool" "hugetlb_sigbus" "\
+2026-11-27 10:11:12.301 UTC [1] LOG:  server process (PID 77) was terminated by signal 7: Bus error
+$ grep -i huge /proc/meminfo
+HugePages_Total:    4096
+HugePages_Free:      100
+HugePages_Rsvd:       90
+HugePages_Surp:        0
+Hugepagesize:       2048 kB
+";
+    "no-fork" "fork_refused" "\
+912:M 27 Nov 2026 10:11:12.031 # Can't save in background: fork: Cannot allocate memory
+";
+    "no-connection" "connections_exhausted" "\
+2026-11-27 10:11:12.031 ERROR [worker-9] o.a.Pool - orders - Connection is not available, request timed out after 5001ms (total=20, active=20, idle=0, waiting=31)
+";
+    "connections-left" "" "\
+2026-11-27 10:11:12.031 DEBUG [pool housekeeper] com.zaxxer.hikari.pool.HikariPool - orders - Pool stats (total=20, active=3, idle=17, waiting=1)
+";
+    "statements-wait" "statement_locks" "\
+# Time: 2026-11-27T10:11:12.000001Z
+# User@Host: app[app] @  [10.0.0.7]  Id:  811
+# Query_time: 8.100100  Lock_time: 8.000100 Rows_sent: 0  Rows_examined: 1
+SET timestamp=1795774272;
+update seats set taken = 1 where id = 77;
+";
+    "statements-run" "rows_examined" "\
+# Time: 2026-11-27T10:11:12.000001Z
+# User@Host: app[app] @  [10.0.0.7]  Id:  811
+# Query_time: 8.100100  Lock_time: 0.000100 Rows_sent: 3  Rows_examined: 7000111
+SET timestamp=1795774272;
+select * from seats where note like '%x%';
+";
+    "statements-fine" "" "\
+# Time: 2026-11-27T10:11:12.000001Z
+# User@Host: app[app] @  [10.0.0.7]  Id:  811
+# Query_time: 1.100100  Lock_time: 0.000100 Rows_sent: 5000  Rows_examined: 7000
+SET timestamp=1795774272;
+select * from seats where hall = 7;
+";
+    "table-changed" "metadata_lock" "\
+mysql> show processlist;
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+| Id  | User | Host      | db   | Command | Time | State                           | Info                               |
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+|   7 | app  | localhost | shop | Sleep   |  700 |                                 | NULL                               |
+|   8 | app  | localhost | shop | Query   |  300 | Waiting for table metadata lock | alter table seats add note text    |
+|   9 | app  | localhost | shop | Query   |  200 | Waiting for table metadata lock | select * from seats                |
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+";
+    "one-waits-for-a-table" "" "\
+mysql> show processlist;
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+| Id  | User | Host      | db   | Command | Time | State                           | Info                               |
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+|   8 | app  | localhost | shop | Query   |    1 | Waiting for table metadata lock | alter table seats add note text    |
++-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
+";
+    "udp-unread" "datagrams_unread" "\
+Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
+udp   425984      0 0.0.0.0:514             0.0.0.0:*                           812/rsyslogd
+udp        0      0 127.0.0.1:323           0.0.0.0:*                           613/chronyd
+";
+    "udp-read" "" "\
+Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
+udp      768      0 0.0.0.0:514             0.0.0.0:*                           812/rsyslogd
+";
+    "closed-and-kept" "close_wait" "\
+$ netstat -ant | awk '{print $6}' | sort | uniq -c
+   1204 CLOSE_WAIT
+     31 ESTABLISHED
+     12 LISTEN
+";
+    "half-open" "half_open" "\
+$ netstat -ant | awk '{print $6}' | sort | uniq -c
+   2048 SYN_RECV
+     31 ESTABLISHED
+     12 LISTEN
+";
+    "mostly-established" "" "\
+$ netstat -ant | awk '{print $6}' | sort | uniq -c
+    120 CLOSE_WAIT
+     14 SYN_RECV
+   4031 ESTABLISHED
+     12 LISTEN
+";
+    "not-accepted" "accept_queue" "\
+Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
+tcp      512      0 0.0.0.0:9000            0.0.0.0:*               LISTEN      912/fcgi
+tcp        0      0 127.0.0.1:25            0.0.0.0:*               LISTEN      711/master
+";
+    "accepted" "" "\
+Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
+tcp        1      0 0.0.0.0:9000            0.0.0.0:*               LISTEN      912/fcgi
+";
+    "ring-missed" "ring_missed" "\
+eth2: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500
+        RX packets 81200311  bytes 92000311000 (85.6 GiB)
+        RX errors 0  dropped 0  overruns 9120033  frame 0
+        TX packets 71200311  bytes 12000311000 (11.1 GiB)
+        TX errors 0  dropped 0 overruns 0  carrier 0  collisions 0
+";
+    "ring-fine" "" "\
+eth2: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500
+        RX packets 81200311  bytes 92000311000 (85.6 GiB)
+        RX errors 0  dropped 0  overruns 33  frame 0
+        TX packets 71200311  bytes 12000311000 (11.1 GiB)
+        TX errors 0  dropped 0 overruns 0  carrier 0  collisions 0
+";
+    "queues-on-one" "queues_one_cpu" "\
+$ grep -E 'CPU|ens' /proc/interrupts
+            CPU0       CPU1       CPU2       CPU3
+  41:          0          0   90110220          0   PCI-MSI 1048576-edge      ens1f0-0
+  42:          0          0   88110220          0   PCI-MSI 1048577-edge      ens1f0-1
+";
+    "queues-spread" "" "\
+$ grep -E 'CPU|ens' /proc/interrupts
+            CPU0       CPU1       CPU2       CPU3
+  41:          0          0   90110220          0   PCI-MSI 1048576-edge      ens1f0-0
+  42:          0   88110220          0          0   PCI-MSI 1048577-edge      ens1f0-1
+";
+    "container-at-limit" "container_full" "\
+CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK I/O         PIDS
+0a1b2c3d4e5f   orders    12.10%    1.491GiB / 1.5GiB     99.40%    1.2GB / 800MB     12MB / 4MB        31
+1a1b2c3d4e5f   web       2.10%     100.1MiB / 1.5GiB     6.50%     1.2GB / 800MB     12MB / 4MB        11
+";
+    "container-with-room" "" "\
+CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK I/O         PIDS
+0a1b2c3d4e5f   orders    12.10%    0.491GiB / 1.5GiB     33.40%    1.2GB / 800MB     12MB / 4MB        31
+";
+    "one-node-full" "cluster_node" "\
+$ kubectl top nodes
+NAME     CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%
+node-a   7810m        98%    9001Mi          60%
+node-b   1010m        13%    5001Mi          33%
+node-c   990m         12%    5101Mi          34%
+";
+    "nodes-alike" "" "\
+$ kubectl top nodes
+NAME     CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%
+node-a   2810m        38%    9001Mi          60%
+node-b   2010m        23%    5001Mi          33%
+";
     "ksoftirqd-of-many" "interrupts_one_cpu" "\
 top - 19:40:12 up 33 days,  2:01,  1 user,  load average: 1.42, 1.31, 1.22
 %Cpu(s):  3.1 us,  2.0 sy,  0.0 ni, 91.6 id,  0.0 wa,  0.0 hi,  3.3 si,  0.0 st

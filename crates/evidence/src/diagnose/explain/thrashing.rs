@@ -68,8 +68,8 @@ fn judge(look: &Look<'_>) -> Answer {
     );
     let mut evidence = vec![look.say(&major, &text)];
     let taken = [Field::Steal, Field::ScanDirect, Field::ScanKswapd, Field::Scan];
-    let taken = taken.into_iter().filter_map(|field| look.mean_of(field));
-    let taken = taken.filter(|seen| seen.value >= look.limit(T::ReclaimScan)).next();
+    let mut taken = taken.into_iter().filter_map(|field| look.mean_of(field));
+    let taken = taken.find(|seen| seen.value >= look.limit(T::ReclaimScan));
     let little = machine::memory::room_percent(look)
         .is_some_and(|room| room.reaches(look.limit(T::AvailableAmple)) == Some(false));
     let reclaims = taken.is_some() || little;
