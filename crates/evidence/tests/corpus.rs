@@ -67,6 +67,16 @@ const VARIANTS: &[(&str, Vary)] = &[
         None => text.to_owned(),
     }),
     ("ends of lines cut", |text| each_line(text, |line| line.trim_end().to_owned())),
+    ("in a journal", |text| {
+        let clock = |at: usize| format!("{:02}:{:02}", at / 60, at % 60);
+        let line = |(at, line)| format!("Nov 28 03:{} jump-2 run.sh[4121]: {line}\n", clock(at));
+        text.lines().enumerate().map(line).collect()
+    }),
+    ("as a list of strings", |text| {
+        let line = |line: &str| serde_json::to_string(line).expect("a string");
+        let lines: Vec<String> = text.lines().map(line).collect();
+        format!("ok: [db7] => {{\n    \"stdout_lines\": [\n{}\n    ]\n}}\n", lines.join(",\n"))
+    }),
 ];
 
 fn each_line(text: &str, vary: fn(&str) -> String) -> String {

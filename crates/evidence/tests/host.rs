@@ -7,6 +7,7 @@ mod corpus;
 mod diagnose;
 mod hostile;
 mod hugetlb;
+mod normalised;
 mod recording_properties_c;
 mod recording_properties_listings;
 mod recording_properties_sysstat;

@@ -263,6 +263,11 @@ impl Builder {
         self.line = line;
     }
 
+    /// The line that is read now.
+    pub(crate) const fn line(&self) -> usize {
+        self.line
+    }
+
     /// `None` when there is no room for it: what is said then is left out.
     fn current_source(&mut self) -> Option<SourceId> {
         if self.source.is_none() && !self.closed {

@@ -1,9 +1,10 @@
 //! Finds out what a text is and hands its lines to the reader that knows them.
 
-use std::io::{self, BufRead, Read};
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::build::Builder;
-use super::quoted::{TICKET_BYTES_MAX, unquoted};
+use super::normalise::{self, FromUtf16, Places, TICKET_BYTES_MAX, decoded, normalise, utf16};
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 
 /// Longest line that is read, in bytes: `/proc/interrupts` of 8,192 CPUs has lines of 90 KiB.
@@ -64,7 +65,10 @@ pub fn foreign(bytes: &[u8]) -> Option<Foreign> {
     if bytes.get(257..262) == Some(b"ustar") {
         return Some(Foreign::Archive("tar"));
     }
-    // No text of any tool contains a zero byte.
+    // No text of any tool contains a zero byte, unless its letters have two.
+    if utf16(bytes).is_some() {
+        return None;
+    }
     let start = &bytes[..bytes.len().min(64 << 10)];
     start.contains(&0).then_some(Foreign::Binary("a binary file"))
 }
@@ -86,28 +90,59 @@ impl Builder {
             return Err(foreign);
         }
         self.input(input);
-        if readers::read_json(bytes, self) {
+        let bytes = decoded(bytes);
+        if readers::read_json(&bytes, self) {
             return Ok(());
         }
-        self.read_lines(&mut unquoted(bytes).as_ref());
+        if bytes.len() > TICKET_BYTES_MAX {
+            self.read_lines(&mut bytes.as_ref(), Places::default());
+        } else {
+            let (text, places) = normalise(&bytes, &understood);
+            // JSON of a tool may have stood behind something, or within other JSON.
+            if readers::read_json(text.as_bytes(), self) {
+                return Ok(());
+            }
+            self.read_lines(&mut text.as_bytes(), places);
+        }
         Ok(())
     }
 
     /// Reads a long text line by line, without the whole of it in memory. That it is no text that
     /// is read as a whole, the caller knows from its start ([`is_whole`]).
+    ///
+    /// Of what stands around its lines only that is taken away which shows without a look at the
+    /// others: how letters are encoded, line ends, escape sequences.
     pub fn read_long(&mut self, input: &str, text: &mut dyn BufRead) {
         self.input(input);
-        self.read_lines(text);
+        let order = text.fill_buf().ok().and_then(utf16);
+        let places = Places::default();
+        match order {
+            Some(order) => {
+                self.read_lines(&mut BufReader::new(FromUtf16::new(text, order)), places)
+            }
+            None => self.read_lines(text, places),
+        };
     }
 
-    fn read_lines(&mut self, text: &mut dyn BufRead) {
+    /// Returns how many lines were understood.
+    fn read_lines(&mut self, text: &mut dyn BufRead, mut places: Places) -> usize {
+        let mut hosts = std::mem::take(&mut places.hosts).into_iter().peekable();
         let mut current: Option<Box<dyn Reader>> = None;
-        let mut window = Window::new(text);
+        let mut window = Window::new(text, places);
+        let mut understood = 0;
         while let Some(lines) = window.next() {
             let (number, line) = (lines.number(), lines.ahead(0));
             self.at_line(number);
+            while let Some((_, host)) = hosts.next_if(|(first, _)| *first <= number) {
+                if let Some(mut reader) = current.take() {
+                    reader.end(self);
+                }
+                self.forget_command();
+                self.host(&host);
+            }
             if let Some(reader) = &mut current {
                 if reader.take(line, self) == Taken::Yes {
+                    understood += usize::from(!line.trim().is_empty());
                     continue;
                 }
                 reader.end(self);
@@ -121,6 +156,7 @@ impl Builder {
             // The reader's first line may already hold data.
             let taken =
                 current.as_mut().is_some_and(|reader| reader.take(line, self) == Taken::Yes);
+            understood += usize::from(taken);
             if !taken {
                 current = None;
                 self.unrecognised(number, line);
@@ -139,7 +175,25 @@ impl Builder {
         if let Some(error) = window.failed {
             self.cut(format!("it cannot be read further: {error}: the rest is left out"));
         }
+        understood
     }
+}
+
+/// How many lines of a text are understood, those that make no sense left out.
+fn understood(text: &str) -> usize {
+    let mut builder = Builder::new();
+    builder.input("");
+    if readers::read_json(text.as_bytes(), &mut builder) {
+        return text.lines().count();
+    }
+    let understood = builder.read_lines(&mut text.as_bytes(), Places::default());
+    understood.saturating_sub(builder.finish().problems.len())
+}
+
+/// A whole text as its readers see it: plain lines in UTF-8, without what mails, trackers,
+/// terminals, logs and tools for many machines put around listings.
+pub fn normalised(text: &[u8]) -> String {
+    normalise(&decoded(text), &understood).0
 }
 
 /// Bytes of a text from which on it may be read with [`Builder::read_long`].
@@ -157,9 +211,10 @@ struct Window<'a> {
     lines: Vec<String>,
     /// Lines that were passed, for their memory.
     spare: Vec<String>,
-    /// Place and number of the next line.
+    /// Place of the next line, there and in the text.
     at: usize,
-    number: usize,
+    passed: usize,
+    places: Places,
     /// The number of the first line that is too long, and how many there are.
     too_long: Option<(usize, usize)>,
     /// Why nothing more of the text can be read.
@@ -167,9 +222,10 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    fn new(text: &'a mut dyn BufRead) -> Self {
+    fn new(text: &'a mut dyn BufRead, places: Places) -> Self {
         let (lines, spare) = (Vec::new(), Vec::new());
-        Self { rest: text, lines, spare, at: 0, number: 1, too_long: None, failed: None }
+        let (at, passed) = (0, 0);
+        Self { rest: text, lines, spare, at, passed, places, too_long: None, failed: None }
     }
 
     /// The next line, as `str::lines` has them.
@@ -177,11 +233,11 @@ impl<'a> Window<'a> {
         if self.at + LINES_AROUND >= self.lines.len() {
             self.refill();
         }
-        let (at, number) = (self.at, self.number);
+        let (at, number) = (self.at, self.places.number(self.passed));
         if at >= self.lines.len() {
             return None;
         }
-        (self.at, self.number) = (at + 1, number + 1);
+        (self.at, self.passed) = (at + 1, self.passed + 1);
         Some(Lines { around: &self.lines, at, number })
     }
 
@@ -227,22 +283,72 @@ impl<'a> Window<'a> {
             if !ended {
                 self.rest.skip_until(b'\n')?;
             }
-            let number = self.number - self.at + self.lines.len();
+            let number = self.places.number(self.passed - self.at + self.lines.len());
             let (first, so_far) = self.too_long.unwrap_or((number, 0));
             self.too_long = Some((first, so_far + 1));
             return Ok(Some(String::new()));
         }
-        // Nearly all lines are whole: finding where to mend one takes far longer.
-        let whole = String::from_utf8(line);
-        Ok(Some(
-            whole.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        ))
+        // Nearly all lines are plain as they are: their memory is used.
+        let seen = match normalise::line(&line) {
+            Cow::Borrowed(text) if text.len() == line.len() => None,
+            other => Some(other.into_owned()),
+        };
+        Ok(Some(seen.unwrap_or_else(|| String::from_utf8(line).unwrap_or_default())))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FREE: [&str; 3] = [
+        "              total        used        free      shared  buff/cache   available",
+        "Mem:       24684092      912700    23281700       11104       81700    23192900",
+        "Swap:             0           0           0",
+    ];
+
+    #[test]
+    fn machines_before_lines_are_never_made_one() {
+        for before in [
+            ["Nov 28 05:00:01 db7 run[41]: ", "Nov 28 05:00:02 db8 run[55]: "],
+            ["db7: ", "db8: "],
+            ["[pod/db7/x] ", "[pod/db8/x] "],
+        ] {
+            let lines =
+                before.iter().flat_map(|before| FREE.map(|line| format!("{before}{line}\n")));
+            let mut builder = Builder::new();
+            builder.read("x", lines.collect::<String>().as_bytes()).expect("a text");
+            let recording = builder.finish();
+            assert_eq!(recording.unrecognised, []);
+            let names: Vec<_> =
+                recording.hosts.iter().filter_map(|host| host.name.as_deref()).collect();
+            assert_eq!(names.len(), 2, "{before:?}: {names:?}");
+            assert!(names[0].starts_with("db7") && names[1].starts_with("db8"), "{names:?}");
+            assert_eq!(recording.sources[1].line, 4);
+        }
+    }
+
+    #[test]
+    fn one_machine_before_lines_is_not_named() {
+        let lines = FREE.map(|line| format!("web_1  | {line}\n")).concat();
+        let mut builder = Builder::new();
+        builder.read("x", lines.as_bytes()).expect("a text");
+        assert_eq!(builder.finish().hosts[0].name, None);
+    }
+
+    #[test]
+    fn long_texts_are_decoded_too() {
+        let text = format!("\u{feff}{}\r\n", FREE.join("\r\n"));
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let coloured = FREE.map(|line| format!("\x1b[1m{line}\x1b[0m\r\n")).concat();
+        for bytes in [bytes.as_slice(), coloured.as_bytes()] {
+            assert_eq!(foreign(bytes), None);
+            let mut builder = Builder::new();
+            builder.read_long("x", &mut io::BufReader::with_capacity(7, bytes));
+            let recording = builder.finish();
+            assert_eq!((recording.unrecognised.len(), recording.sources.len()), (0, 1));
+        }
+    }
 
     #[test]
     fn a_command_is_forgotten_after_many_lines_that_nobody_knows() {
@@ -255,7 +361,7 @@ mod tests {
     }
 
     fn all(mut text: &[u8]) -> Vec<String> {
-        let mut window = Window::new(&mut text);
+        let mut window = Window::new(&mut text, Places::default());
         let mut found = Vec::new();
         while let Some(lines) = window.next() {
             assert_eq!(lines.number(), found.len() + 1);
@@ -274,14 +380,14 @@ mod tests {
             let lines: Vec<&str> = text.lines().map(|l| l.trim_end_matches('\r')).collect();
             assert_eq!(all(text.as_bytes()), lines, "{:?}", text.get(..20));
         }
-        assert_eq!(all(b"a\xff\nb"), ["a\u{fffd}", "b"]);
+        assert_eq!(all(b"a\xff\nb"), ["a\u{ff}", "b"]);
     }
 
     #[test]
     fn a_window_looks_ahead_and_stays_small() {
         let text = "x\n".repeat(100_000);
         let mut text = text.as_bytes();
-        let mut window = Window::new(&mut text);
+        let mut window = Window::new(&mut text, Places::default());
         let mut seen = 0;
         while let Some(lines) = window.next() {
             seen += 1;
@@ -309,7 +415,7 @@ mod tests {
         let long = "x".repeat(LINE_BYTES_MAX);
         let text = format!("{long}\r\n{long}y\nMemTotal: 5 kB\n").repeat(100);
         let mut text = io::BufReader::with_capacity(100, text.as_bytes());
-        let mut window = Window::new(&mut text);
+        let mut window = Window::new(&mut text, Places::default());
         let (mut most, mut lines_read) = (0, 0);
         while let Some(lines) = window.next() {
             most = most.max(lines.around.iter().map(String::len).sum::<usize>());

@@ -62,7 +62,7 @@ impl Builder {
     }
 
     /// Whatever follows, no command has printed it.
-    pub(super) fn forget_command(&mut self) {
+    pub(in crate::recording) fn forget_command(&mut self) {
         self.command.clear();
         self.heading.clear();
         self.expected = Expected::default();

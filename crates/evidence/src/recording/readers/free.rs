@@ -14,30 +14,41 @@ const TOTAL_MIB_MAX: u64 = 4 << 20;
 /// From this many on (a TiB in KiB) numbers may be plain bytes.
 const TOTAL_KIB_DOUBTFUL: u64 = 1 << 30;
 
-/// The columns of procps 3.3.10 and later, in this order in every language.
+/// The columns of procps 3.3.10 and later, in this order in every language; with `-w`; and before.
 const COLUMNS: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "available"];
+const WIDE: [&str; 7] = ["total", "used", "free", "shared", "buffers", "cache", "available"];
+const OLD: [&str; 6] = ["total", "used", "free", "shared", "buffers", "cached"];
+
+/// Numbers of the row about swap, and of each beside that of memory but one: before 3.3.10 there
+/// was a row of two numbers about what is left without the caches.
+const FEW: usize = 3;
+const WITHOUT_CACHES: usize = 2;
 
 fn is_head(words: &[&str]) -> bool {
     words.starts_with(&["total", "used", "free"])
 }
 
-/// The head in another language: as many words as columns, and rows of as many numbers below it:
-/// memory, then swap with three.
-fn is_foreign_head(lines: &Lines<'_>) -> bool {
-    let head = words(lines.ahead(0));
-    let no_number = head.iter().all(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
-    if head.len() != COLUMNS.len() || !no_number {
-        return false;
-    }
-    let (memory, swap) = (row(lines.ahead(1)), row(lines.ahead(2)));
-    let six = memory.as_ref().filter(|row| row.len() == COLUMNS.len());
+/// The columns of a head in another language: it has no number, and stands over rows of as many
+/// numbers as some version prints. Its words may be more than its columns.
+fn translated(lines: &Lines<'_>) -> Option<&'static [&'static str]> {
+    let head = lines.ahead(0);
+    let words = words(head);
+    let no_number = words.iter().all(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    let (memory, next) = (row(lines.ahead(1))?, row(lines.ahead(2))?);
+    let columns: &[&str] = match (memory.len(), next.len()) {
+        (6, FEW) => &COLUMNS,
+        (7, FEW) => &WIDE,
+        (6, WITHOUT_CACHES) => &OLD,
+        _ => return None,
+    };
     // All memory is the largest of them.
-    let sizes = six.and_then(|row| row.iter().map(|word| count(word)).collect::<Option<Vec<_>>>());
-    let largest = sizes.is_none_or(|sizes| sizes.iter().max() == sizes.first());
-    six.is_some() && swap.is_some_and(|row| row.len() == 3) && largest
+    let sizes: Option<Vec<f64>> = memory.iter().map(|word| bytes(word, Some(1), false)).collect();
+    let sizes = sizes?;
+    let largest = sizes.iter().all(|size| size <= sizes.first().unwrap_or(&0.0));
+    (no_number && !head.contains(':') && words.len() >= columns.len() && largest).then_some(columns)
 }
 
-/// The numbers of a row behind its name, which may be of two words: `Mem :`.
+/// The numbers of a row behind its name, which may be of several words: `Mem :`.
 fn row(line: &str) -> Option<Vec<&str>> {
     let (name, rest) = line.split_once(':')?;
     let numbers = words(rest);
@@ -53,17 +64,16 @@ const NAME_WORDS_MAX: usize = 3;
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let next = lines.ahead(1).trim_start();
     let own = next.starts_with("Mem:") && is_head(&words(lines.ahead(0)));
-    let foreign = !own && is_foreign_head(lines);
-    if !own && !foreign {
-        return None;
-    }
+    let translated = if own { None } else { Some(translated(lines)?) };
     let above = (1..=2).filter_map(|by| lines.above(by));
     let unit_bytes = above.filter(|line| !line.trim().is_empty()).find_map(option);
     // What other commands of the same line print stands in between.
     let unit_bytes = unit_bytes.or_else(|| option(out.latest_command()));
     out.begin(SourceKind::Free, lines.number());
-    let columns = if foreign { COLUMNS.map(str::to_owned).to_vec() } else { Vec::new() };
-    Some(Box::new(Free { columns, rows: Vec::new(), unit_bytes, foreign }))
+    let foreign = translated.is_some();
+    let columns = translated.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect();
+    let head = words(lines.ahead(0)).into_iter().map(str::to_owned).collect();
+    Some(Box::new(Free { columns, head, rows: Vec::new(), unit_bytes, foreign }))
 }
 
 /// Bytes in the unit that the command line above asked for; `None` where there is none.
@@ -101,6 +111,8 @@ fn option(line: &str) -> Option<u64> {
 
 struct Free {
     columns: Vec<String>,
+    /// The words of the head.
+    head: Vec<String>,
     /// `Mem:` and `Swap:` with their words, until the block is whole.
     rows: Vec<(String, Vec<String>)>,
     unit_bytes: Option<u64>,
@@ -130,19 +142,43 @@ impl Free {
         (TOTAL_MIB_MIN..=TOTAL_MIB_MAX).contains(&total).then_some(1 << 20)
     }
 
-    /// A line in another language: six numbers are memory, three are swap. `None`: none of these.
+    /// A line in another language: as many numbers as columns are memory, others wait until all
+    /// rows are there. `None`: none of these.
     fn take_foreign(&mut self, line: &str, out: &mut Builder) -> Option<Taken> {
         let Some(numbers) = row(line) else {
-            // The head, which has no colon; also repeated by `-s`.
-            return (words(line).len() == COLUMNS.len()).then_some(Taken::Yes);
+            // The head, also repeated by `-s`.
+            return (self.head == words(line)).then_some(Taken::Yes);
         };
-        let name = if numbers.len() == COLUMNS.len() { "Mem:" } else { "Swap:" };
-        let numbers = numbers.into_iter().map(str::to_owned).collect();
-        self.rows.push((name.to_owned(), numbers));
-        if name == "Swap:" {
+        let memory = numbers.len() == self.columns.len();
+        if !memory && !matches!(numbers.len(), FEW | WITHOUT_CACHES) {
+            return Some(Taken::No);
+        }
+        if memory {
             self.end(out);
         }
+        if numbers.len() != WITHOUT_CACHES {
+            let name = if memory { "Mem:" } else { "" };
+            let numbers = numbers.into_iter().map(str::to_owned).collect();
+            self.rows.push((name.to_owned(), numbers));
+        }
         Some(Taken::Yes)
+    }
+
+    /// Says which row in another language is about swap: the first beside that of memory, unless
+    /// the first two are its low and high part (`-l`), which make it up.
+    fn name_swap(&mut self) {
+        let number = |at: usize| {
+            let word = self.rows.get(at)?.1.first()?;
+            bytes(word, Some(1), false)
+        };
+        let parts = number(0).zip(number(1)).zip(number(2)).is_some_and(|((all, low), high)| {
+            let of_all = low + high;
+            low > 0.0 && (of_all - all).abs() <= all / 1000.0
+        });
+        let low = parts && self.rows.len() > 3;
+        if let Some((name, _)) = self.rows.get_mut(if low { 3 } else { 1 }) {
+            "Swap:".clone_into(name);
+        }
     }
 }
 
@@ -201,6 +237,9 @@ impl Reader for Free {
         if self.rows.is_empty() {
             return;
         }
+        if self.foreign {
+            self.name_swap();
+        }
         let unit = self.unit();
         let rows = std::mem::take(&mut self.rows);
         let suffixed = |word: &String| word.ends_with(|c: char| c.is_ascii_alphabetic());
@@ -256,6 +295,47 @@ mod tests {
         assert_eq!(machine(&recording, Field::MemAvailable), [23_438.0 * 1_048_576.0]);
         assert_eq!(machine(&recording, Field::SwapFree), [6.0 * 1_048_576.0]);
         assert!(read("six words of a very plain\nX: 1 2 3 4 5 6\nY: 1 2 3\n").hosts.is_empty());
+    }
+
+    #[test]
+    fn every_layout_may_be_translated() {
+        const MIB: f64 = 1_048_576.0;
+        let rows = "Memoria: 24105 666 13971 8 9868 23438\n";
+        for (text, swap) in [
+            // Words of two parts, full-width colons.
+            ("tổng cộng  đã dùng  còn trống  chia sẻ  đệm/tạm  sẵn dùng\n", 10.0),
+            ("総計 使用 空き 共有 バッファ/キャッシュ 利用可能\n", 10.0),
+        ] {
+            let recording = read(&format!("$ free -m\n{text}{rows}スワップ： 10 4 6\n"));
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::SwapTotal), [swap * MIB], "{text}");
+            assert_eq!(machine(&recording, Field::MemFree), [13_971.0 * MIB], "{text}");
+        }
+        let head = "gesamt benutzt frei gemns. Puffer/Cache verfügbar\n";
+        for (more, swap) in [
+            ("Low: 24105 10134 13971\nHigh: 0 0 0\nAuslag: 10 4 6\n", 10.0),
+            ("Auslag: 10 4 6\nGesamt: 24115 670 13977\n", 10.0),
+            ("Auslag: 0 0 0\nGesamt: 24105 666 13971\n", 0.0),
+            (
+                "Low: 24105 10134 13971\nHigh: 0 0 0\nAuslag: 10 4 6\nGesamt: 24115 670 13977\n",
+                10.0,
+            ),
+        ] {
+            let recording = read(&format!("$ free -m\n{head}{rows}{more}"));
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::SwapTotal), [swap * MIB], "{more}");
+        }
+        let wide =
+            read("$ free -wm\na b c d e f g\nM: 24105 666 13971 8 20 9868 23438\nS: 10 4 6\n");
+        assert_eq!(machine(&wide, Field::MemAvailable), [23_438.0 * MIB]);
+        let old = read(
+            "$ free -m\na b c d e f\nM: 24105 20666 3439 8 20 9868\n-/+ x/y: 10778 13327\nS: 10 4 6\n\n\
+             a b c d e f\nM: 24105 20666 3440 8 20 9868\n-/+ x/y: 10778 13327\nS: 10 4 6\n",
+        );
+        all_understood(&old);
+        assert_eq!(machine(&old, Field::Cached), [9868.0 * MIB; 2]);
+        assert_eq!(machine(&old, Field::MemAvailable).len(), 0);
+        assert_eq!(machine(&old, Field::MemFree), [3439.0 * MIB, 3440.0 * MIB]);
     }
 
     #[test]

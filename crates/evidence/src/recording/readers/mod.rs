@@ -132,12 +132,8 @@ fn may(may: impl Fn(&Glance<'_>) -> bool, line: &Glance<'_>) -> bool {
 formats![
     (
         |line| {
-            let prefixed = line.has("]:") || line.any("|");
             let number = line.ends_with_digit() || line.ends(":Z");
-            line.begins("\"")
-                || line.has("Fulthreadmp")
-                || prefixed && line.any("\"")
-                || number && (prefixed || line.words_max(2))
+            line.begins("\"") || line.has("Fulthreadmp") || number && line.words_max(2)
         },
         thread_dump::begins,
     ),
@@ -356,7 +352,8 @@ formats![
         sockets::begins,
     ),
     (
-        |line| line.holds("total") && line.has("usedfr") || line.words_min(6) && line.words_max(6),
+        |line| line.words_min(3)
+            && (line.holds("total") || line.words_min(6) && line.words_max(14)),
         free::begins,
     ),
     (|line| line.is_named_apart(1) && line.begins_with_letter(), meminfo::begins),
@@ -368,7 +365,14 @@ formats![
     (|line| line.begins("v") || line.begins("c") && line.awaited, schedstat::begins),
     (|line| line.holds("syscall") || line.holds("Process "), syscalls::begins),
     (|line| line.has("Nodezn"), buddyinfo::begins),
-    (|line| line.holds("swpd") || line.holds("procs"), vmstat::begins),
+    (
+        |line| {
+            let groups = line.any("-") && line.words_min(5) && line.words_max(12);
+            let columns = line.words_min(16) && line.words_max(24);
+            groups || columns || line.holds("swpd") || line.holds("procs")
+        },
+        vmstat::begins,
+    ),
     (
         |line| {
             let between = line.begins("-") || line.begins_with_digit() && line.any("c");

@@ -3,8 +3,8 @@
 
 pub(super) use super::reader::{LINES_AROUND, Lines, PastBlanks, PastGaps, Reader, Taken};
 pub(super) use super::words::{
-    binary_factor, command_name, count, date, elided, joined, number, number_and_unit, plain,
-    time_of_day, words,
+    are_names, binary_factor, command_name, count, date, elided, joined, number, number_and_unit,
+    plain, time_of_day, words,
 };
 pub(super) use crate::recording::{
     Builder, Clock, Field, Protocol, SocketState, SourceKind, Stamp, Subject,

@@ -55,9 +55,8 @@ fn sysctl(line: &str) -> Option<(String, &str)> {
 /// Begins at a prompt, a command or heading that names a file, or a setting with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
-    let reader = Shell { number: lines.number() - 1 };
-    let knows = reader.knows(line) || out.awaited(line).is_some() || out.meets(plain(line));
-    knows.then(|| Box::new(reader) as Box<dyn Reader>)
+    let knows = Shell.knows(line) || out.awaited(line).is_some() || out.meets(plain(line));
+    knows.then(|| Box::new(Shell) as Box<dyn Reader>)
 }
 
 /// Commands within commands, `ssh` and `docker exec`, that are looked into: usual are two.
@@ -76,10 +75,7 @@ fn is_perf_at_work(line: &str) -> bool {
     plain(line).trim_start().starts_with("[ perf record:")
 }
 
-struct Shell {
-    /// Number of the latest line.
-    number: usize,
-}
+struct Shell;
 
 impl Shell {
     fn knows(&self, line: &str) -> bool {
@@ -120,7 +116,7 @@ impl Shell {
     fn setting(&self, path: &str, value: &str, out: &mut Builder) {
         let thp = path.starts_with("/sys/kernel/mm/transparent_hugepage/");
         let kind = if thp { SourceKind::ThpSettings } else { SourceKind::Settings };
-        out.resume(kind, self.number);
+        out.resume(kind, out.line());
         out.setting(path, value);
     }
 
@@ -143,7 +139,7 @@ impl Shell {
         };
         match (field, value.filter(|value| *value <= 100.0)) {
             (Some(field), Some(value)) => {
-                out.resume(SourceKind::Pressure, self.number);
+                out.resume(SourceKind::Pressure, out.line());
                 out.put(field, &Subject::Machine, None, value);
             }
             (Some(_), None) => out.problem("no 'avg10=' from 0 to 100 about pressure: left out"),
@@ -161,16 +157,16 @@ impl Shell {
                 return self.pressure(&path, line, out);
             }
             Some(Met::File(path)) if shape(&path).is_some() => {
-                out.resume(SourceKind::Cgroups, self.number);
+                out.resume(SourceKind::Cgroups, out.line());
                 cgroup_memory::file(&path, value, out);
             }
             Some(Met::File(path)) => self.setting(&path, value, out),
             Some(Met::Kernel) => {
-                out.resume(SourceKind::Settings, self.number);
+                out.resume(SourceKind::Settings, out.line());
                 out.setting("kernel", value);
             }
             Some(Met::OpenFiles(pid, files)) => {
-                out.resume(SourceKind::Cgroups, self.number);
+                out.resume(SourceKind::Cgroups, out.line());
                 let process = Subject::process(Some(pid), "process");
                 out.put(Field::OpenFiles, &process, None, files as f64);
             }
@@ -179,12 +175,12 @@ impl Shell {
                 out.put(Field::TcpInState, &Subject::Named(state), None, count as f64);
             }
             Some(Met::Cpus(cpus)) => {
-                out.resume(SourceKind::Settings, self.number);
+                out.resume(SourceKind::Settings, out.line());
                 out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
             }
             Some(Met::Clock(_)) => {
                 if let Some(now) = date_and_time(value) {
-                    out.resume(SourceKind::Settings, self.number);
+                    out.resume(SourceKind::Settings, out.line());
                     out.put(Field::WallClock, &Subject::Machine, None, now.0 as f64);
                 }
             }
@@ -196,7 +192,6 @@ impl Shell {
 
 impl Reader for Shell {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        self.number += 1;
         if is_perf_at_work(line) {
             return Taken::Yes;
         }

@@ -59,7 +59,7 @@ fn kind_of(line: &str) -> Option<Kind> {
     }
     let has = |name: &str| line.split_whitespace().any(|word| word == name);
     let columns = has("PID") && has("%CPU") && has("COMMAND") && (has("RES") || has("TIME+"));
-    columns.then_some(Kind::Columns)
+    (columns && are_names(line)).then_some(Kind::Columns)
 }
 
 /// Unit, name and the rest of a memory line: `KiB Mem :  3589572 total, ...`, `Mem: 2074844k ...`.

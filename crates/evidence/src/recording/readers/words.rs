@@ -98,6 +98,14 @@ pub(super) fn binary_factor(prefix: &str) -> Option<f64> {
     Some(1024_f64.powi(power))
 }
 
+/// Whether all words of a line can be names of columns. A time or a name before them, or a mark,
+/// would set off every row.
+pub(super) fn are_names(line: &str) -> bool {
+    let other = |c: char| c.is_ascii_digit() || ":[]|*".contains(c);
+    let name = |word: &str| !word.contains(other) && !word.starts_with('+');
+    line.split_whitespace().all(name)
+}
+
 /// Whether a line stands for lines that somebody left out: `...` or more dots.
 pub(super) fn elided(line: &str) -> bool {
     let line = line.trim();

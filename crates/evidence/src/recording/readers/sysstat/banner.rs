@@ -15,7 +15,7 @@ pub(super) struct Banner {
 
 /// A line that this function takes for the first one of a tool's.
 pub(super) fn is_banner(line: &str) -> bool {
-    let line = line.trim_start_matches('\u{feff}').trim_start();
+    let line = line.trim_start();
     let rest = line.strip_prefix("Linux ").or_else(|| line.strip_prefix("Linux\t"));
     rest.is_some_and(|rest| {
         let mut words = rest.split_whitespace();
@@ -30,7 +30,7 @@ pub(super) fn parse(line: &str, comma: bool) -> Option<Banner> {
     if !is_banner(line) {
         return None;
     }
-    let line = line.trim_start_matches('\u{feff}').trim_start();
+    let line = line.trim_start();
     let (kernel, rest) = line.strip_prefix("Linux")?.trim_start().split_once('(')?;
     let (host, rest) = rest.split_once(')')?;
     // `_x86_64_` and `(4 CPU)` are there since version 8.

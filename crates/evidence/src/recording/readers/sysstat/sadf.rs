@@ -16,7 +16,6 @@ use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
 
 /// Reads the text if it is this tool's.
 pub(in crate::recording::readers) fn read(bytes: &[u8], out: &mut Builder) -> bool {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if !is_sadf(bytes) {
         return false;
     }

@@ -94,7 +94,7 @@ pub(in crate::recording::readers) fn begins(
 /// What stands behind the time of a row, or behind the word for averages.
 fn row_of(line: &str) -> &str {
     let average = || {
-        let (word, rest) = line.split_once([':', '：'])?;
+        let (word, rest) = line.split_once(':')?;
         word.chars().all(|c| c.is_alphabetic() || c == '.' || c.is_whitespace()).then_some(rest)
     };
     stamped(line).map(|(_, rest)| rest).or_else(average).unwrap_or_default()
@@ -143,7 +143,7 @@ fn epoch(line: &str) -> Option<(Stamp, &str)> {
 /// The header of a block of averages, without the word for them: `Average:  CPU  %usr`. Whoever
 /// pastes the end of a listing has such blocks only.
 fn header_of_averages(line: &str) -> Option<&str> {
-    let (word, rest) = line.split_once([':', '：'])?;
+    let (word, rest) = line.split_once(':')?;
     let brief = (1..=2).contains(&word.split_whitespace().count());
     // Not `avg-cpu:` of iostat.
     let text = word.chars().all(|c| c.is_alphabetic() || c == '.' || c.is_whitespace());
@@ -220,7 +220,7 @@ impl Timed {
         let Some(met) = self.current.and_then(|current| self.tables.get_mut(current)) else {
             return;
         };
-        let (_, row) = line.split_once([':', '：']).unwrap_or_default();
+        let (_, row) = line.split_once(':').unwrap_or_default();
         if !words(row).iter().any(|word| is_figure(word)) {
             // The header of a table that nobody knows: what follows is none of the one before.
             self.current = None;
@@ -283,7 +283,7 @@ impl Timed {
         }
         let words = words(line);
         // French has a blank before the colon.
-        let ends = |word: &&str| word.ends_with(':') || word.ends_with('：');
+        let ends = |word: &&str| word.ends_with(':');
         let Some(colon) = words.iter().take(3).position(ends) else { return false };
         let Some(rest) = words.get(colon + 1..) else { return false };
         if words.first() == Some(&"Average:") {

@@ -45,33 +45,15 @@ fn starts(lines: &[&str]) -> bool {
 /// Begins at the heading of a dump, or at a thread.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let near = [0, 1, 2, 3, 4].map(|by| lines.ahead(by));
-    // A log of systemd or of containers puts something before each line.
-    let prefixed = near.iter().any(|line| line::is_heading(line) && !prefix(line).is_empty());
-    let bare = |line: &str| if prefixed { prefix(line).len() } else { 0 };
-    if !starts(&near.map(|line| &line[bare(line)..])) {
+    if !starts(&near) {
         return None;
     }
     out.resume(SourceKind::ThreadDump, lines.number());
     // Its time stands above its heading.
     let above = lines.above(1).filter(|_| line::is_heading(near[0]));
-    let at = above.and_then(|line| line::at(&line[bare(line)..]));
+    let at = above.and_then(line::at);
     let pid = asked(out.latest_command());
-    Some(Box::new(Threads { prefixed, pid, dump: Dump::of_java(at), ..Threads::default() }))
-}
-
-/// What a log put before a line of a dump: `Nov 26 08:00:00 app1 java[4711]: `, `app-1  | `. An
-/// empty line may have lost the blank behind it.
-fn prefix(line: &str) -> &str {
-    let behind = |end: &str| {
-        let bare = end.trim_end();
-        let within = line.find(end).map(|at| at + end.len());
-        within.or_else(|| line.ends_with(bare).then_some(line.len()))
-    };
-    let words = |at: usize| line.get(..at).unwrap_or_default().split_whitespace().count();
-    let journal = behind("]: ").filter(|at| (3..=6).contains(&words(*at)));
-    let compose = behind(" | ")
-        .filter(|at| words(*at) == 2 && !line.get(..*at).unwrap_or_default().contains('"'));
-    line.get(..journal.or(compose).unwrap_or(0)).unwrap_or_default()
+    Some(Box::new(Threads { pid, dump: Dump::of_java(at), ..Threads::default() }))
 }
 
 /// The process whose threads the last command asked for.
@@ -96,8 +78,6 @@ struct Threads {
     dump: Dump,
     open: Option<Open>,
     pid: Option<u32>,
-    /// Whether something stands before each line.
-    prefixed: bool,
     /// Lines of something else: all, and since the last of the dump.
     strangers: usize,
     in_a_row: usize,
@@ -184,14 +164,13 @@ fn is_of_log(line: &str) -> bool {
 
 impl Reader for Threads {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        let inner = if self.prefixed { &line[prefix(line).len()..] } else { line };
-        if let Some(said) = line::read(inner) {
+        if let Some(said) = line::read(line) {
             self.in_a_row = 0;
             self.said(said, out);
             return Taken::Yes;
         }
         let within = self.open.is_some() && self.in_a_row < STRANGERS_MAX;
-        if within && is_of_log(inner) {
+        if within && is_of_log(line) {
             self.strangers += 1;
             self.in_a_row += 1;
             return Taken::Yes;
