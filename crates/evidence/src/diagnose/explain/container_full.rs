@@ -41,6 +41,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 fn judge(look: &Look<'_>) -> Answer {
     let mut fullest: Option<(f64, Seen, f64)> = None;
     for used in look.sorted(Field::CgroupMemory, |_| true) {
+        // What the kernel counts has page cache in it, which fills any limit; engines leave it out.
+        let source = look.recording.source(used.source);
+        if source.is_none_or(|source| source.kind != SourceKind::Containers) {
+            continue;
+        }
         let Some(limit) = look.peak(Field::CgroupMemoryMax, &used.subject) else { continue };
         let percent = used.value / limit.value.max(1.0) * 100.0;
         if fullest.as_ref().is_none_or(|(most, ..)| percent > *most) {

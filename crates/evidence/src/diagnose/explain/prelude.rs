@@ -11,4 +11,6 @@ pub(super) use crate::diagnose::remedy::{Reach, Remedy};
 pub(super) use crate::diagnose::seen::Seen;
 pub(super) use crate::diagnose::threshold::Threshold as T;
 pub(super) use crate::diagnose::write;
-pub(super) use crate::recording::{Field, Protocol, Socket, SocketState, Subject, Unit};
+pub(super) use crate::recording::{
+    Field, Protocol, Socket, SocketState, SourceKind, Subject, Unit,
+};

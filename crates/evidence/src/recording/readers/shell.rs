@@ -171,7 +171,7 @@ impl Shell {
                 out.put(Field::OpenFiles, &process, None, files as f64);
             }
             Some(Met::Connections(state, count)) => {
-                out.resume(SourceKind::Ss, self.number);
+                out.resume(SourceKind::Ss, out.line());
                 out.put(Field::TcpInState, &Subject::Named(state), None, count as f64);
             }
             Some(Met::Cpus(cpus)) => {
