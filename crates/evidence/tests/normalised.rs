@@ -316,11 +316,12 @@ fn a_listing_is_read_in_every_form_in_which_people_hand_it_on() {
 fn what_stands_before_rows_is_not_taken_from_them() {
     for text in [
         // Times of their own, and of the kernel.
-        "Nov 28 05:00:01 db7 kernel: [812.1] usb 1-1: new device\nNov 28 05:00:02 db7 kernel: [813.1] nfs: server a not responding, still trying\n",
+        "Nov 28 05:00:01 db7 kernel: [812.1] usb 1-1: new device\n\
+         Nov 28 05:00:02 db7 kernel: [813.1] nfs: server a not responding, still trying\n",
         "05:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
          05:00:02        all      1.00      0.00      1.00      0.00      0.00     98.00\n",
-        "2026-11-28T05:00:01.123+0000: 12.345: [GC (Allocation Failure) 65536K->10728K(251392K), 0.0123456 secs]\n\
-         2026-11-28T05:00:02.123+0000: 13.345: [GC (Allocation Failure) 65536K->10728K(251392K), 0.0123456 secs]\n",
+        "2026-11-28T05:00:01.123+0000: 12.345: [GC (System.gc()) 65536K->9K(99K), 0.1 secs]\n\
+         2026-11-28T05:00:02.123+0000: 13.345: [GC (System.gc()) 65536K->9K(99K), 0.1 secs]\n",
         "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
          r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n \
          1  0      0 100000   2000  50000    0    0     5     6  700  800  5  5 90  0  0\n \

@@ -1,7 +1,8 @@
 //! Texts inside of JSON, as tools for many machines and containers hand them on: one string with
 //! `\n` in it, a list of strings, a line of a log in each object.
 
-use super::{Judge, Line, is_better};
+use super::line::{Judge, Line};
+use super::prefix::is_better;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -50,7 +51,7 @@ pub(super) fn open(lines: &mut Vec<Line<'_>>, judge: Judge<'_>) -> bool {
             length += 1;
         }
         let run = lines.get(at..at + length).unwrap_or_default();
-        let text = super::joined(&inside).trim().to_owned();
+        let text = super::line::joined(&inside).trim().to_owned();
         let again = opened.contains(&text);
         if again || is_json(&inside) || is_better(judge, run, &inside) {
             changed = true;

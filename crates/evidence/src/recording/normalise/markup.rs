@@ -1,6 +1,6 @@
 //! Marks of HTML, Markdown and the languages of trackers: tags, entities, fences, emphasis.
 
-use super::Line;
+use super::line::Line;
 use std::borrow::Cow;
 
 /// Elements around and within a text that was pasted: all others are left as they are, because

@@ -6,12 +6,13 @@
 //! quotation and indents ([`quotes`]), and whatever else stands before each line ([`prefix`]).
 //!
 //! Only what all lines of a run share is taken. What could as well be part of a row goes only where
-//! more lines are understood without it: a [`Judge`] counts them. So `sar`, GC logs and the kernel's
-//! log keep their times.
+//! more lines are understood without it: a [`Judge`] counts them. So `sar`, GC logs and the log of
+//! the kernel keep their times.
 
 mod encoding;
 mod json;
 mod lead;
+mod line;
 mod markup;
 mod prefix;
 mod quotes;
@@ -19,6 +20,8 @@ mod table;
 mod terminal;
 
 use std::borrow::Cow;
+
+use line::{Hosts, Judge, Line, joined};
 
 pub(super) use encoding::{FromUtf16, decoded, utf16};
 pub(super) use lead::lead;
@@ -29,46 +32,6 @@ pub(super) const TICKET_BYTES_MAX: usize = 4 << 20;
 /// Most times that a text was set in and quoted in turn.
 const PASSES_MAX: usize = 4;
 
-/// How many lines of a text somebody understands.
-pub(super) type Judge<'a> = &'a dyn Fn(&str) -> usize;
-
-/// A line of a text, with its number in the input, from 1.
-#[derive(Clone, Debug)]
-struct Line<'a> {
-    number: usize,
-    text: Cow<'a, str>,
-}
-
-impl Line<'_> {
-    /// Takes so many bytes from its start.
-    fn cut(&mut self, length: usize) {
-        match &mut self.text {
-            Cow::Borrowed(text) => *text = text.get(length..).unwrap_or_default(),
-            Cow::Owned(text) => {
-                if text.is_char_boundary(length) {
-                    text.drain(..length);
-                }
-            }
-        }
-    }
-}
-
-/// How many lines of these somebody understands.
-fn score(judge: Judge<'_>, lines: &[Line<'_>]) -> usize {
-    judge(&joined(lines))
-}
-
-/// Whether so much more is understood of some lines than of others that these stand for them.
-fn is_better(judge: Judge<'_>, before: &[Line<'_>], after: &[Line<'_>]) -> bool {
-    let enough = score(judge, before) * 5 / 4;
-    score(judge, after) > enough || prefix::inside(after.to_vec(), judge) > enough
-}
-
-fn joined(lines: &[Line<'_>]) -> String {
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
-    texts.join("\n")
-}
-
 /// A line of an input as it is seen, without a look at the others.
 pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     match encoding::letters(bytes) {
@@ -76,9 +39,6 @@ pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
         Cow::Owned(text) => Cow::Owned(terminal::seen(&text).into_owned()),
     }
 }
-
-/// Machines that stood before lines, each with the number of the first of these.
-type Hosts = Vec<(usize, String)>;
 
 /// Where the lines of a text stood in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! What logs, containers, editors and people put before each line of a text.
 
 use super::lead::lead;
-use super::{Hosts, Judge, Line, score};
+use super::line::{Hosts, Judge, Line, score};
+use super::quotes;
 use std::borrow::Cow;
 
 /// A part of a prefix.
@@ -320,9 +321,15 @@ fn rows_want_time(run: &[Line<'_>], layers: &[&[Part]], judge: Judge<'_>, enough
     !own && score(judge, &timed) >= enough
 }
 
+/// Whether so much more is understood of some lines than of others that these stand for them.
+pub(super) fn is_better(judge: Judge<'_>, before: &[Line<'_>], after: &[Line<'_>]) -> bool {
+    let enough = score(judge, before) * 5 / 4;
+    score(judge, after) > enough || inside(after.to_vec(), judge) > enough
+}
+
 /// How many lines are understood where parts of them have prefixes and marks of their own.
-pub(super) fn inside(mut lines: Vec<Line<'_>>, judge: Judge<'_>) -> usize {
-    super::quotes::strip(&mut lines);
+fn inside(mut lines: Vec<Line<'_>>, judge: Judge<'_>) -> usize {
+    quotes::strip(&mut lines);
     strip_to(0, &mut lines, judge, &mut Hosts::new());
     score(judge, &lines)
 }

@@ -1,6 +1,6 @@
 //! Tickets and mails: listings behind `> `, or set in by four blanks or a tab.
 
-use super::Line;
+use super::line::Line;
 use std::ops::Range;
 
 /// How far code is set in where texts are written in Markdown.

@@ -1,6 +1,7 @@
 //! Tables whose cells are parted by bars: Markdown, and frames of signs.
 
-use super::{Judge, Line, is_better};
+use super::line::{Judge, Line};
+use super::prefix::is_better;
 use std::borrow::Cow;
 
 /// Fewer lines are no table.

@@ -47,7 +47,7 @@ fn put(letter: char, out: &mut String) {
         '\u{ff01}'..='\u{ff5e}' => {
             out.extend(char::from_u32(u32::from(letter) - 0xff01 + u32::from('!')));
         }
-        // Without width: joiners, directions, the mark of byte order, a hyphen where a line may end.
+        // Without width: joiners, directions, marks of byte order, hyphens where a line may end.
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => {}
         '\u{feff}' => {}
         _ if letter.is_whitespace() => out.push(' '),

@@ -329,8 +329,9 @@ mod tests {
             read("$ free -wm\na b c d e f g\nM: 24105 666 13971 8 20 9868 23438\nS: 10 4 6\n");
         assert_eq!(machine(&wide, Field::MemAvailable), [23_438.0 * MIB]);
         let old = read(
-            "$ free -m\na b c d e f\nM: 24105 20666 3439 8 20 9868\n-/+ x/y: 10778 13327\nS: 10 4 6\n\n\
-             a b c d e f\nM: 24105 20666 3440 8 20 9868\n-/+ x/y: 10778 13327\nS: 10 4 6\n",
+            "$ free -m\na b c d e f\nM: 24105 20666 3439 8 20 9868\n-/+ x/y: 10778 13327\n\
+             S: 10 4 6\n\na b c d e f\nM: 24105 20666 3440 8 20 9868\n\
+             -/+ x/y: 10778 13327\nS: 10 4 6\n",
         );
         all_understood(&old);
         assert_eq!(machine(&old, Field::Cached), [9868.0 * MIB; 2]);
