@@ -174,7 +174,7 @@ read:     ops/s      kB/s     kB/op    retrans  avg RTT (ms)  avg exe (ms)
 const WAITED: Text = (
     "waited.txt",
     "\
-[71.204s][info][gc     ] GC(40) Pause Young (Normal) (G1 Evacuation Pause) 900M->200M(2048M) 6104.500ms
+[71.204s][info][gc    ] GC(40) Pause Young (Normal) (G1 Evacuation Pause) 900M->200M(2G) 6104.500ms
 [71.204s][info][gc,cpu ] GC(40) User=0.20s Sys=0.05s Real=6.10s
 [99.001s][info][gc     ] GC(41) Pause Full (System.gc()) 900M->200M(2048M) 3104.500ms
 [99.001s][info][gc,cpu ] GC(41) User=2.90s Sys=0.05s Real=3.10s

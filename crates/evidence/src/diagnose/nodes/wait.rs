@@ -228,7 +228,8 @@ pub(super) fn waiting_in_pauses(look: &Look<'_>) -> Answer {
         return Answer::unknown(&[GC]);
     };
     let text = format!(
-        "{} of {long} long pauses used less CPU than half their length, such as {} with {} s of CPU",
+        "{} of {long} long pauses used less CPU than half their length, such as {} with {} s of \
+         CPU",
         waited.len(),
         write::milliseconds(pause.value),
         write::number((user + system) / 1e3)

@@ -158,8 +158,8 @@ fn uptime(text: &str) -> Option<Stamp> {
     count(whole).filter(|s| *s < 1 << 41).and_then(|s| i64::try_from(s).ok()).map(Stamp)
 }
 
-/// The times before a message of JDK 8: `DATE: UPTIME: #4: `, some of them or none. A time wins whose
-/// date is known.
+/// The times before a message of JDK 8: `DATE: UPTIME: #4: `, some of them or none. A time whose
+/// date is known wins.
 fn old_time(line: &str) -> (Time, &str) {
     let mut rest = line;
     let mut found = None;

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn stacks_with_their_programs() {
         let recording = read(&format!(
-            "Sampling at 49 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.\n^C\n{STACKS}"
+            "Sampling at 49 Hertz of all threads by user + kernel stack...\n^C\n{STACKS}"
         ));
         all_understood(&recording);
         let name = Subject::Symbol("copy_user_generic".to_owned());
@@ -120,9 +120,8 @@ mod tests {
 
     #[test]
     fn time_off_the_cpu_is_no_cpu_time() {
-        let recording = read(&format!(
-            "Tracing off-CPU time (us) of all threads by user + kernel stack... Hit Ctrl-C to end.\n{STACKS}"
-        ));
+        let recording =
+            read(&format!("Tracing off-CPU time (us) of all threads by kernel stack...\n{STACKS}"));
         assert!(recording.hosts[0].subjects(Field::SymbolPercent).next().is_none());
         assert!(read("    some\n    words\n\n").hosts.is_empty());
     }

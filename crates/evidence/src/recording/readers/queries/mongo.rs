@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Run, Statements, moment};
+use super::runs::{Run, Statements, moment};
 use crate::recording::readers::prelude::*;
 
 const MONGODB: &str = "mongodb";
@@ -135,9 +135,9 @@ mod tests {
         assert_eq!(of(Field::StatementTime), [412.0, 412.0]);
         assert_eq!(of(Field::StatementLocks), [2.5, 2.5]);
         assert_eq!(of(Field::StatementExamined), [9000.0, 9000.0]);
-        let text = "2019-02-03T04:05:06.789+0000 I COMMAND [conn7] command shop.items command: find \
-                    { find: \"items\", filter: { a: 1 } } planSummary: COLLSCAN keysExamined:0 \
-                    docsExamined:70 nreturned:2 protocol:op_msg 152ms\n";
+        let text = "2019-02-03T04:05:06.789+0000 I COMMAND [conn7] command shop.items \
+                    command: find { find: \"items\", filter: { a: 1 } } planSummary: COLLSCAN \
+                    keysExamined:0 docsExamined:70 nreturned:2 protocol:op_msg 152ms\n";
         let part = Subject::part(MONGODB, "find shop.items");
         assert_eq!(values(&read(text), Field::StatementTime, &part), [152.0]);
     }

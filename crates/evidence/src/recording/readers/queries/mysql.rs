@@ -1,6 +1,6 @@
 //! The slow log of MySQL, MariaDB and Percona Server.
 
-use super::{Run, Statements, add_line, moment};
+use super::runs::{Run, Statements, add_line, moment};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::statement::{MYSQL_TEXTS, plain};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Run, Statements, add_line, moment};
+use super::runs::{Run, Statements, add_line, moment};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::served::POSTGRES;
 use crate::recording::readers::statement::{SQL_TEXTS, plain};
