@@ -36,6 +36,12 @@ pub(crate) const CLEARING: [&str; 6] = [
 /// Taking memory back from page cache and programs.
 pub(crate) const RECLAIM: [&str; 4] =
     ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+/// What several of these call, and others: where chains of calls are known, callers say which.
+pub(crate) const SHARED: [&str; 4] =
+    ["migrate_pages", "try_to_unmap", "folio_referenced", "page_referenced"];
+/// Moving pages to the node of the CPU that uses them (`kernel.numa_balancing`).
+pub(crate) const NUMA_BALANCING: [&str; 3] =
+    ["do_numa_page", "migrate_misplaced", "task_numa_work"];
 /// Receiving packets: drivers' polls, the packet filter, routing, and TCP and UDP up to the socket.
 pub(crate) const RECEIVE: [&str; 22] = [
     "netif_receive_skb",

@@ -235,6 +235,31 @@ fn few_samples_of_a_profile_are_no_cause() {
 }
 
 #[test]
+fn what_several_parts_of_the_kernel_call_says_not_which_it_was() {
+    let frames = ["flush_tlb_page", "try_to_unmap_one", "try_to_unmap", "migrate_pages"];
+    let frames = frames.into_iter().chain(["migrate_misplaced_page", "do_numa_page"]);
+    let frames = frames.map(|name| format!("\tffffffff9a0011aa {name}+0x7 ([kernel.kallsyms])\n"));
+    let text = format!("db 7 [000] 1.5: 1 cycles: \n{}\n", frames.collect::<String>()).repeat(50);
+    let found = suffers(&of_texts(&[("numa.txt", &text)])).join(" ");
+    for wrong in ["compaction", "reclaim", "tlb_shootdowns"] {
+        assert!(!found.contains(wrong), "{found}");
+    }
+}
+
+#[test]
+fn an_interrupt_that_others_sent_and_the_profiler_itself_are_no_shootdowns() {
+    for inner in ["flush_smp_call_function_queue", "native_write_msr"] {
+        let top = ["generic_smp_call_function_single_interrupt", "sysvec_call_function_single"];
+        let frames = [inner].into_iter().chain(top);
+        let frames =
+            frames.map(|name| format!("\tffffffff9a0011aa {name}+0x7 ([kernel.kallsyms])\n"));
+        let text = format!("db 7 [000] 1.5: 1 cycles: \n{}\n", frames.collect::<String>());
+        let found = suffers(&of_texts(&[("ipi.txt", &text.repeat(50))])).join(" ");
+        assert!(!found.contains("tlb_shootdowns"), "{found}");
+    }
+}
+
+#[test]
 fn what_the_kernel_refuses_is_named() {
     let diagnosis = of_texts(&[COMMIT]);
     let text = chain(found(&diagnosis, "commit_limit"));

@@ -5,6 +5,7 @@ use super::prelude::*;
 use std::collections::BTreeMap;
 
 use super::profile;
+use crate::functions::NUMA_BALANCING;
 use crate::recording::readers::interrupts::device_setting;
 
 /// Reading a clock that is a device: `arch/x86/kernel/hpet.c`, `drivers/clocksource/acpi_pm.c`.
@@ -23,8 +24,14 @@ pub(super) fn clock(look: &Look<'_>) -> Answer {
 
 /// Telling other CPUs to forget a mapping, and waiting for them: `kernel/smp.c`,
 /// `arch/x86/mm/tlb.c`.
-const SHOOTDOWN: [&str; 5] =
-    ["flush_tlb", "smp_call_function", "csd_lock_wait", "on_each_cpu_cond", "flush_tlb_mm_range"];
+const SHOOTDOWN: [&str; 6] = [
+    "flush_tlb",
+    "smp_call_function_many",
+    "smp_call_function_any",
+    "csd_lock_wait",
+    "on_each_cpu_cond",
+    "flush_tlb_mm_range",
+];
 
 /// Do changes of mappings interrupt the other CPUs?
 pub(super) fn shootdowns(look: &Look<'_>) -> Answer {
@@ -42,7 +49,9 @@ pub(super) fn shootdowns(look: &Look<'_>) -> Answer {
         look.say(first, &text)
     });
     let many = said.is_some() && each >= look.limit(T::ShootdownsHigh);
-    match (profile::named(look, &SHOOTDOWN), said) {
+    // The kernel changes them itself where it moves pages between nodes.
+    let moved = profile::named(look, &NUMA_BALANCING);
+    match (profile::named(look, &SHOOTDOWN).filter(|_| moved.is_none()), said) {
         (Some(answer), said) => answer.and(said),
         (None, Some(said)) if many => Answer::yes(0.5, vec![said]),
         (None, Some(said)) => Answer::no(vec![said]),

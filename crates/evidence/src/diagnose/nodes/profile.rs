@@ -1,7 +1,7 @@
 //! What a profile says: in which functions the kernel's samples lie, and how programs came there.
 
 use super::prelude::*;
-use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
+use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM, SHARED};
 use crate::recording::readers::profile::way::SYSCALL_ENTRY;
 
 /// Only the start of a process has these.
@@ -51,10 +51,11 @@ impl Functions {
     /// deal less than what was met. The lower end of Wilson's interval, two standard errors wide.
     fn at_least(&self, look: &Look<'_>, share: f64) -> f64 {
         const ERRORS: f64 = 1.96;
+        const SAMPLES_MIN: f64 = 5.0;
         let Some(samples) = look.state(Field::ProfileSamples) else { return share };
         let many = samples.value * self.kernel / 100.0;
         let share = share.min(1.0);
-        if many <= 0.0 {
+        if many < SAMPLES_MIN {
             return 0.0;
         }
         let square = ERRORS * ERRORS;
@@ -97,11 +98,12 @@ fn is_one_of(seen: &Seen, names: &[&str]) -> bool {
 /// them, or, where chains of calls are known, in what they called.
 pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
     let functions = functions(look);
-    let ours = |seen: &&Seen| is_one_of(seen, names);
+    let callers = look.sorted(Field::WithinPercent, |_| true);
+    let chained = !callers.is_empty();
+    let ours = |seen: &&Seen| is_one_of(seen, names) && !(chained && is_one_of(seen, &SHARED));
     let found: Vec<Seen> = functions.all.iter().filter(ours).cloned().collect();
     let own = functions.part(found.iter().map(|seen| seen.value).sum());
     // They call each other, so that their shares are not to be added up.
-    let callers = look.sorted(Field::WithinPercent, |_| true);
     let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
     let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };

@@ -390,6 +390,11 @@ formats![
         gc::begins,
     ),
     (|line| line.begins("[g") && line.has("ms"), gc::runtimes::begins),
+    (
+        |line| line.begins("<")
+            && (line.has("gcverbos") || line.has("gcid=") || line.has("exclusv-tar")),
+        gc::openj9::begins
+    ),
 ];
 
 /// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.

@@ -1,8 +1,9 @@
 //! Logs of Java's garbage collection and safepoints: [`old`] before JDK 9 (`-XX:+PrintGCDetails`,
-//! `-XX:+PrintGCApplicationStoppedTime`), [`unified`] since then (`-Xlog:gc*,safepoint`). Both give
+//! `-XX:+PrintGCApplicationStoppedTime`), [`unified`] since then (`-Xlog:gc*,safepoint`), [`openj9`] of that machine. All give
 //! [`pause`]s. [`runtimes`] has the pauses of other languages.
 
 mod old;
+pub(super) mod openj9;
 mod pause;
 pub(super) mod runtimes;
 #[cfg(test)]
@@ -64,9 +65,9 @@ struct GcLog {
 impl GcLog {
     /// Whether a line is of the parts of the heap, as they are printed around a collection.
     fn in_heap(&mut self, line: &str) -> bool {
-        let head = is_heap(line);
+        let head = is_heap(line) || line == "Heap";
         self.heap = head || self.heap && line.starts_with(' ');
-        self.heap || line == "}"
+        self.heap || line == "}" || line == "No shared spaces configured."
     }
 
     fn at(&mut self, time: Time, out: &mut Builder) -> Option<Stamp> {
@@ -89,10 +90,7 @@ impl Reader for GcLog {
             None if self.nested.is_open() && self.nested.goes_on(line) => {
                 (None, Line::Brackets(line))
             }
-            // Details of a pause are set in.
-            None if self.nested.has_ended() && line.trim_start().starts_with('[') => {
-                (None, Line::Brackets(line))
-            }
+            None if self.nested.has_ended() && is_detail(line) => (None, Line::Brackets(line)),
             None => return Taken::No,
         };
         let at = self.at(time, out);
@@ -115,6 +113,16 @@ impl Reader for GcLog {
     }
 }
 
+/// Whether a line may be a detail of a pause: those are set in, unless something was printed in
+/// between, and then they stand behind a time of that.
+fn is_detail(line: &str) -> bool {
+    let (_, text) = old_time(line);
+    let start = text.trim_start_matches([':', ' ']);
+    let known = ["[Parallel Time", "[Times:", "[Eden", "[GC concurrent"];
+    let set_in = start.len() < line.len() && start.starts_with('[');
+    set_in || known.iter().any(|known| start.starts_with(known))
+}
+
 /// Whether parts of a heap follow.
 fn is_heap(line: &str) -> bool {
     let line = line.trim_start_matches('{');
@@ -135,12 +143,16 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
         return Some((time, Line::Other));
     }
     let inner = message.trim_start().strip_prefix('[')?;
-    let beside = inner.starts_with("CMS-concurrent") || inner.starts_with("GC concurrent");
+    let label = inner.split([' ', ':', ']']).next().unwrap_or_default();
+    let beside = label.contains("CMS-concurrent") || inner.starts_with("GC concurrent");
+    // Shenandoah, where it was ported to JDK 8.
+    let shenandoah = inner.starts_with("Pause ") || inner.starts_with("Concurrent ");
     let collection = inner.starts_with("GC") || inner.starts_with("Full GC");
     let notes = time.is_some() && inner.starts_with("G1Ergonomics");
     // Other programs write `[GC` too: a time, or the pause and sizes, must be there.
     let sizes = inner.contains("->") || inner.contains(" secs]") || inner.contains('(');
-    let known = beside || notes || collection && (time.is_some() || sizes);
+    let known =
+        beside || time.is_some() && shenandoah || notes || collection && (time.is_some() || sizes);
     known.then_some((time, Line::Brackets(message.trim_start())))
 }
 

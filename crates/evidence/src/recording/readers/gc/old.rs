@@ -1,7 +1,7 @@
 //! Logs before JDK 9: nested brackets over several lines, most with a time at their end. What runs
 //! beside the program prints its own brackets in between, and those do not stop it.
 
-use super::pause::{Pause, cpu, heap, in_parentheses, part, seconds_at_end};
+use super::pause::{Pause, cpu, heap, in_parentheses, milliseconds, part, seconds_at_end};
 use crate::recording::readers::prelude::*;
 
 /// Deepest nesting, and longest text of a bracket that is kept.
@@ -39,6 +39,8 @@ struct Record {
     heaps: Vec<(f64, f64)>,
     /// Of itself and what is in it.
     pause: Pause,
+    /// Whether it begins its line, behind a time.
+    begins: bool,
 }
 
 /// What is open, and the pause that ended last: its details follow it.
@@ -51,11 +53,20 @@ pub(super) struct Nested {
     quiet: usize,
     /// Whether something beside the program was logged in this line.
     beside: bool,
+    /// Pauses that ended inside of one that is still open.
+    inner: Vec<Pause>,
 }
+
+/// Most pauses inside another one: a young collection before a remark. More say that the end of the
+/// outer one is missing.
+const INNER_MAX: usize = 1;
 
 /// The kind of pause that a bracket's text tells, if it is one.
 fn kind(text: &str) -> Option<&'static str> {
     let text = text.trim_start();
+    if text.starts_with("Pause ") {
+        return Some(if text.starts_with("Pause Full") { "Full" } else { "Pause" });
+    }
     let rest = text.strip_prefix("Full GC").or_else(|| text.strip_prefix("GC"))?;
     let rest = rest.trim_start();
     let no = ["concurrent", "Worker"].iter().any(|no| rest.starts_with(no));
@@ -90,7 +101,8 @@ impl Nested {
     pub(super) fn ends(&mut self, out: &mut Builder) {
         self.open.clear();
         (self.deeper, self.quiet) = (0, 0);
-        self.last.take().into_iter().for_each(|pause| pause.put(out));
+        let inner = std::mem::take(&mut self.inner);
+        self.last.take().into_iter().chain(inner).for_each(|pause| pause.put(out));
     }
 
     /// Whether a line may go on with what is open.
@@ -103,14 +115,6 @@ impl Nested {
     pub(super) fn line(&mut self, at: Option<Stamp>, text: &str, out: &mut Builder) {
         if is_class(text) {
             return;
-        }
-        // A pause inside another one does not begin a line: the end of the first one is missing.
-        if self.is_open()
-            && at.is_some()
-            && text.strip_prefix('[').is_some_and(|t| kind(t).is_some())
-        {
-            self.open.clear();
-            self.deeper = 0;
         }
         self.beside = false;
         let mut rest = text;
@@ -125,7 +129,10 @@ impl Nested {
             }
             match opens {
                 true if self.open.len() >= DEPTH_MAX => self.deeper += 1,
-                true => self.open.push(Record { at, ..Record::default() }),
+                true => {
+                    let begins = at.is_some() && place == 0 && rest.len() + 1 == text.len();
+                    self.open.push(Record { at, begins, ..Record::default() });
+                }
                 false if self.deeper > 0 => self.deeper -= 1,
                 false => self.close(out),
             }
@@ -166,6 +173,19 @@ impl Nested {
         let (found, heap) = (part(text), heap(text.rsplit("Heap:").next().unwrap_or(text)));
         let heap = heap.filter(|_| !CLASSES.iter().any(|name| text.starts_with(name)));
         record.heaps.extend(heap);
+        let ends = seconds_at_end(text).map(|seconds| seconds * 1e3);
+        let ends = ends.or_else(|| milliseconds(text).filter(|_| text.starts_with("Pause ")));
+        let pause = kind(text).zip(ends);
+        if let Some((kind, ms)) = pause.filter(|_| record.begins && self.is_open()) {
+            self.inner.push(finished(record, kind, text, ms));
+            if self.inner.len() > INNER_MAX {
+                // The last one's times and details may follow.
+                let last = self.inner.pop();
+                self.ends(out);
+                self.last = last;
+            }
+            return;
+        }
         if let Some(above) = self.open.last_mut() {
             let room = |many: usize| PARTS_MAX.saturating_sub(many);
             let left = room(above.parts.len());
@@ -181,12 +201,14 @@ impl Nested {
             }
             return;
         }
-        match (kind(text), seconds_at_end(text)) {
-            (Some(kind), Some(seconds)) => {
+        match pause {
+            Some((kind, ms)) => {
+                // Those inside of it are parts of it.
+                self.inner.clear();
                 self.ends(out);
-                self.last = Some(finished(record, kind, text, seconds * 1e3));
+                self.last = Some(finished(record, kind, text, ms));
             }
-            (None, _) if text.contains("concurrent") => self.beside = true,
+            None if text.contains("oncurrent") => self.beside = true,
             // Details of the pause before it.
             _ => {
                 let Some(last) = &mut self.last else { return };

@@ -241,3 +241,30 @@ fn uptime_only_and_the_sentence_of_jdk_11() {
     let point = recording.hosts[0].series(Field::Safepoint, &subject).expect("it").points[0];
     assert_eq!(point.at, Some(Stamp(1)));
 }
+
+#[test]
+fn a_young_collection_before_a_remark_is_part_of_that() {
+    let recording = read(
+        "5.000: [GC (CMS Final Remark) [YG occupancy: 1 K (9 K)]{Heap before GC invocations=2 (full \
+         1):\n par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n\
+         5.001: [GC (CMS Final Remark) 5.001: [ParNew: 5K->1K(9K), 0.2 secs] 15K->11K(90K), 0.25 \
+         secs] [Times: user=0.20 sys=0.00, real=0.25 secs]\nHeap after GC invocations=3 (full 1):\n \
+         par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n}\n\
+         5.250: [Rescan (parallel) , 1.5 secs][1 CMS-remark: 10K(80K)] 11K(90K), 2.0 secs] [Times: \
+         user=2.10 sys=0.00, real=2.00 secs]\n",
+    );
+    near(&java(&recording, Field::GcPause), &[2000.0]);
+    near(&java(&recording, Field::GcUser), &[2100.0]);
+    assert_eq!(recording.unrecognised, []);
+}
+
+#[test]
+fn pauses_of_shenandoah_on_jdk_8_end_in_milliseconds() {
+    let recording = read(
+        "2022-03-04T05:06:07.800+0800: 2.469: [Pause Init Mark (process weakrefs), start]\n\
+         2022-03-04T05:06:07.900+0800: 2.472: [Pause Init Mark (process weakrefs), 3.250 ms]\n\
+         2022-03-04T05:06:08.000+0800: 2.480: [Concurrent marking (process weakrefs), 9.500 ms]\n",
+    );
+    all_understood(&recording);
+    near(&java(&recording, Field::GcPause), &[3.25]);
+}

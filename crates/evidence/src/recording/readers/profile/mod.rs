@@ -24,7 +24,14 @@ pub(super) fn may(line: &Glance<'_>) -> bool {
     let chain = line.has("; ") && line.ends_with_digit();
     let map = line.begins("@") || line.has("Atachingprob.");
     let list = line.words_max(2);
-    sample || timed || chain || map || list || line.has("Hertz.") || line.has("off-CPU(us)")
+    sample
+        || timed
+        || chain
+        || map
+        || list
+        || line.begins("#")
+        || line.has("Hertz.")
+        || line.has("off-CPU(us)")
 }
 
 /// Stacks begin here, in whatever form.

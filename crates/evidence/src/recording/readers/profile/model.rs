@@ -44,6 +44,9 @@ const IDLE: [&str; 20] = [
 const INTERRUPTS: [&str; 6] =
     ["softirq", "irq_exit", "interrupt", "sysvec_", "handle_irq", "__irqentry"];
 
+/// Parts of the names of functions with which a profiler starts to count: they are not the load.
+const PROFILER: [&str; 3] = ["perf_event_enable", "perf_event_exec", "pmu_enable_all"];
+
 /// Where a task leaves its CPU: a profile of nothing else counts waiting.
 const SWITCHES: [&str; 4] = ["finish_task_switch", "__schedule", "schedule", "__switch_to"];
 
@@ -163,6 +166,16 @@ impl Profile {
         self.kernel = Some(percent);
     }
 
+    /// One more sample, of which the chain counts as often as its period says.
+    pub(super) fn sampled(&mut self) {
+        *self.samples.get_or_insert_default() += 1.0;
+    }
+
+    /// How many samples there are.
+    fn counted(&self) -> Option<f64> {
+        self.samples.or((!self.percent).then_some(self.all))
+    }
+
     /// A chain of calls, the outermost function first, met `count` times.
     pub(in crate::recording::readers) fn chain(
         &mut self,
@@ -178,9 +191,11 @@ impl Profile {
             self.everywhere(program, name, count);
         }
         self.unknown += if is_unknown(last) { count } else { 0.0 };
+        let profiler = kernel.iter().any(|name| PROFILER.iter().any(|part| name.contains(part)));
         let interrupted =
             || kernel.iter().any(|name| INTERRUPTS.iter().any(|part| name.contains(part)));
-        let rests = kernel.last().is_some_and(|last| is_idle(last))
+        let rests = profiler
+            || kernel.last().is_some_and(|last| is_idle(last))
             || program.starts_with("swapper") && !interrupted();
         let Some(inner) = kernel.last().filter(|_| !rests) else {
             *(if rests { &mut self.idle } else { &mut self.user }) += count;
@@ -278,7 +293,7 @@ impl Profile {
             return self.put_event(out);
         }
         let runs = self.all - self.idle;
-        if runs <= 0.0 || self.functions.is_empty() {
+        if runs <= 0.0 {
             return;
         }
         let one = 100.0 / runs;
@@ -287,9 +302,12 @@ impl Profile {
         // What a table's head says of the kernel has the idle time in it.
         let kernel = self.kernel.map(|all| if self.percent { all - self.idle } else { all });
         out.put_known(Field::ProfileKernel, machine, None, kernel.map(|k| percent(k.max(0.0))));
-        let most = percent(self.all - self.idle - self.user).clamp(0.0, 100.0);
-        out.put(Field::ProfileKernelMost, machine, None, most);
-        let samples = if self.percent { self.samples } else { Some(self.all) };
+        // Without functions of the kernel it may have been left out of the profile.
+        if !self.functions.is_empty() {
+            let most = percent(self.all - self.idle - self.user).clamp(0.0, 100.0);
+            out.put(Field::ProfileKernelMost, machine, None, most);
+        }
+        let samples = self.counted();
         let ran = samples.map(|samples| samples * runs / self.all);
         out.put_known(Field::ProfileSamples, machine, None, ran);
         if self.idle > 0.0 {
@@ -319,7 +337,7 @@ impl Profile {
 
     fn put_event(self, out: &mut Builder) {
         let event = if counts_time(&self.event) { "waiting off the CPU" } else { &self.event };
-        let samples = if self.percent { self.samples } else { Some(self.all) };
+        let samples = self.counted();
         out.put_known(Field::ProfileSamples, &Subject::Named(event.to_owned()), None, samples);
         let mut all: Vec<_> = self.everywhere.into_iter().collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -25,6 +25,8 @@ const NO_MODULES: [&str; 6] = ["[vdso", "[vsyscall", "[unknown", "[heap", "[stac
 struct Head<'a> {
     program: &'a str,
     event: &'a str,
+    /// How many events the sample stands for; 1 where that is not printed.
+    period: f64,
     /// What follows the event: a function where there is no chain.
     rest: &'a str,
 }
@@ -52,7 +54,7 @@ fn head(line: &str) -> Option<Head<'_>> {
     let behind = words.iter().position(|(_, word)| word.starts_with('[') || word.ends_with(':'))?;
     // A program's name may have numbers in it.
     let id = words[..behind].iter().skip(1).rposition(|(_, word)| ids(word))? + 1;
-    let (mut event, mut end) = ("", 0);
+    let (mut event, mut end, mut period) = ("", 0, 1.0);
     for (begins, word) in &words[id + 1..] {
         end = begins + word.len();
         let flags = word.bytes().all(|byte| byte == b'.' || byte.is_ascii_alphanumeric());
@@ -62,11 +64,12 @@ fn head(line: &str) -> Option<Head<'_>> {
                 event = name;
                 break;
             }
-            None if word.starts_with('[') || flags => {}
+            None if word.starts_with('[') || flags => period = number(word).unwrap_or(period),
             None => return None,
         }
     }
-    Some(Head { program: line[..words[id].0].trim_end(), event, rest: line[end..].trim() })
+    let (program, rest) = (line[..words[id].0].trim_end(), line[end..].trim());
+    Some(Head { program, event, period, rest })
 }
 
 /// `ffffffff8127aa11 compact_zone+0x6b0 ([kernel.kallsyms])`: a function, and whether it is the
@@ -90,11 +93,19 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     Some(Frame { name, kernel: upper || module || file || object.contains("vmlinux") })
 }
 
-/// Begins at a sample with a function below it or on its line.
+/// CPUs of the machine, as the notes before the samples say it: `# nrcpus online : 8`.
+fn cpus(line: &str) -> Option<f64> {
+    let (name, count) = line.strip_prefix("# ")?.split_once(" : ")?;
+    number(count.trim()).filter(|cpus| name == "nrcpus online" && *cpus > 0.0)
+}
+
+/// Begins at a sample with a function below it or on its line, or at the notes before all of them.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let head = head(lines.ahead(0))?;
-    let chained = frame(head.rest).is_some() || frame(lines.ahead(1)).is_some();
-    chained.then(|| lines.begin(SourceKind::Stacks, Script::default(), out))
+    let line = lines.ahead(0);
+    let notes = line.starts_with("# ====") && lines.ahead(1).starts_with("# captured on");
+    let chained = |head: Head<'_>| frame(head.rest).or_else(|| frame(lines.ahead(1))).is_some();
+    let ours = notes || head(line).is_some_and(chained);
+    ours.then(|| lines.begin(SourceKind::Stacks, Script::default(), out))
 }
 
 #[derive(Default)]
@@ -103,6 +114,7 @@ struct Script {
     profiles: BTreeMap<String, Profile>,
     program: String,
     event: String,
+    period: f64,
     /// The chain so far, the innermost first.
     chain: Vec<(String, bool)>,
     left_out: usize,
@@ -123,7 +135,8 @@ impl Script {
         let frames: Vec<_> = frames.collect();
         let new = || Profile::of_event(&self.event);
         let profile = self.profiles.entry(self.event.clone()).or_insert_with(new);
-        profile.chain(&self.program, &frames, 1.0);
+        profile.sampled();
+        profile.chain(&self.program, &frames, self.period);
     }
 
     fn call(&mut self, frame: &Frame<'_>) {
@@ -134,14 +147,16 @@ impl Script {
 }
 
 impl Reader for Script {
-    fn take(&mut self, line: &str, _out: &mut Builder) -> Taken {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        out.put_known(Field::CpuCount, &Subject::Machine, None, cpus(line));
         let below = line.starts_with(char::is_whitespace) && !self.program.is_empty();
-        if let Some(frame) = frame(line).filter(|_| below) {
+        if let Some(frame) = frame(line).filter(|_| !self.program.is_empty()) {
             self.call(&frame);
         } else if let Some(head) = head(line) {
             self.chain_ends();
             self.program = head.program.chars().take(PROGRAM_CHARS_MAX).collect();
             head.event.clone_into(&mut self.event);
+            self.period = head.period;
             frame(head.rest).iter().for_each(|frame| self.call(frame));
         } else if line.trim().is_empty() {
             self.chain_ends();
@@ -210,15 +225,19 @@ mod tests {
         ];
         let own = ["    5581aa77 main+0x1 (/opt/x)"];
         let idle = ["ffffffff9a00ffff intel_idle+0x5 ([kernel.kallsyms])"];
-        let text = sample("x 7/8 [003] 1.000001: 1 cycles: ", &fault).repeat(3)
-            + &sample("x 7/9 [004] 1.000002: 1 cycles: ", &own)
+        let text = "# ========\n# captured on: Monday\n# nrcpus online : 6\n#\n".to_owned()
+            + &sample("x 7/8 [003] 1.000001: 50 cycles: ", &fault).repeat(2)
+            + &sample("x 7/8 [003] 1.000001: 200 cycles: ", &fault)
+            + &sample("x 7/9 [004] 1.000002: 100 cycles: ", &own)
             + &sample("swapper 0 [005] 1.000003: 1 cycles: ", &idle).repeat(9);
         let recording = read(&text);
         all_understood(&recording);
         let of = |field, name: &str| values(&recording, field, &Subject::Symbol(name.to_owned()));
         assert_eq!(of(Field::SymbolPercent, "clear_page_erms"), [75.0]);
         assert_eq!(of(Field::WithinPercent, "do_anonymous_page"), [75.0]);
-        assert_eq!(values(&recording, Field::ProfileSamples, &Subject::Machine), [4.0]);
+        assert_eq!(values(&recording, Field::CpuCount, &Subject::Machine), [6.0]);
+        let ran = values(&recording, Field::ProfileSamples, &Subject::Machine);
+        assert!((ran[0] - 13.0 * 400.0 / 409.0).abs() < 1e-9, "{ran:?}");
         let calls = Subject::Calls {
             program: "x".to_owned(),
             path: "page fault > do_anonymous_page > clear_page_erms".to_owned(),
