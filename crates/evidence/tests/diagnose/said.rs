@@ -2,6 +2,7 @@
 //! what, and which machines are compared.
 
 use super::{found, of_texts, suffers};
+use hugewise_evidence::diagnose::Severity;
 
 /// All that a ticket's finding says.
 fn said(text: &str, cause: &str) -> String {
@@ -47,6 +48,19 @@ fn kills_are_at_the_limit_of_somebody() {
         "oom_kills",
     );
     assert!(cma.contains("293.0 MiB that were free 291.0 MiB are CMA"), "{cma}");
+}
+
+#[test]
+fn a_kill_is_as_old_as_the_log_goes_on() {
+    let kill = "[ 100.0] Out of memory: Killed process 9 (gdm) total-vm:9kB, anon-rss:8kB\n";
+    for (after, severity, words) in [
+        ("[ 160.0] usb 1-1: new device\n", Severity::Warning, "gdm"),
+        ("[812044.0] usb 1-1: new device\n", Severity::Note, "9 days before the log's end"),
+    ] {
+        let diagnosis = of_texts(&[("ticket", &format!("{kill}{after}"))]);
+        assert_eq!(found(&diagnosis, "oom_kills").severity, severity, "{after}");
+        assert!(said(&format!("{kill}{after}"), "oom_kills").contains(words), "{after}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How long ago a log said something, where the sources tell: what is over is no alarm.
 
 use super::prelude::*;
-use crate::recording::readers::kernel_log::dated;
+use crate::recording::readers::kernel_log::{LOG, dated};
 
 /// A log's clock and that of `uptime` differ by the time that the start takes.
 const START_S: f64 = 60.0;
@@ -39,18 +39,44 @@ pub(super) fn age_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
     Some((now - at as f64).max(0.0))
 }
 
-/// Whether it was so long ago that it is over; `None`: nobody says when.
-pub(super) fn is_old(look: &Look<'_>, subject: &Subject) -> Option<bool> {
-    age_s(look, subject).map(|age| age > look.limit(T::LogOld) * 3600.0)
+/// Seconds between the last line about something and the log's last one, which is the least age
+/// that it can have.
+fn before_end_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
+    let end = Subject::Named(LOG.to_owned());
+    let of = |field| Some((look.latest(field, &end)?.value, look.latest(field, subject)?.value));
+    if let Some((end, at)) = of(Field::LogUptime) {
+        return Some((end - at) / 1e3).filter(|age| *age >= 0.0);
+    }
+    // Those without a year are below zero, the latest the least.
+    let (end, at) = of(Field::LogClock).filter(|(end, at)| end.signum() * at.signum() > 0.0)?;
+    Some((end.abs() - at.abs()).max(0.0))
 }
 
-/// When it was, for a sentence, behind words that lead to it: nothing where nobody says.
-pub(super) fn ago(look: &Look<'_>, subject: &Subject, lead: &str) -> String {
-    let Some(age) = age_s(look, subject) else { return String::new() };
-    let (amount, unit) = match age {
+/// Whether it was so long ago that it is over; `None`: nobody says when.
+pub(super) fn is_old(look: &Look<'_>, subject: &Subject) -> Option<bool> {
+    let limit = look.limit(T::LogOld) * 3600.0;
+    let known = age_s(look, subject).map(|age| age > limit);
+    known.or_else(|| before_end_s(look, subject).filter(|age| *age > limit).map(|_| true))
+}
+
+/// An amount of time, in its usual unit.
+fn spoken(seconds: f64) -> String {
+    let (amount, unit) = match seconds {
         age if age < 5400.0 => (age / 60.0, "minutes"),
         age if age < 172_800.0 => (age / 3600.0, "hours"),
         age => (age / 86_400.0, "days"),
     };
-    format!("{lead}{amount:.0} {unit} ago")
+    format!("{amount:.0} {unit}")
+}
+
+/// Less time before the end of a log says nothing.
+const BEFORE_END_S: f64 = 3600.0;
+
+/// When it was, for a sentence, behind words that lead to it: nothing where nobody says.
+pub(super) fn ago(look: &Look<'_>, subject: &Subject, lead: &str) -> String {
+    if let Some(age) = age_s(look, subject) {
+        return format!("{lead}{} ago", spoken(age));
+    }
+    let before = before_end_s(look, subject).filter(|age| *age >= BEFORE_END_S);
+    before.map_or_else(String::new, |age| format!("{lead}{} before the log's end", spoken(age)))
 }

@@ -104,7 +104,8 @@ fn summary(look: &Look<'_>, all: &[Kill]) -> Option<Evidence> {
     let lead = if killed > 1 { ", the last " } else { ", " };
     let aged = all.iter().filter_map(|kill| Some((age_s(look, &kill.line.subject)?, kill)));
     let latest = aged.reduce(|a, b| if b.0 < a.0 { b } else { a });
-    let when = latest.map_or_else(String::new, |(_, kill)| ago(look, &kill.line.subject, lead));
+    let latest = latest.map_or(first, |(_, kill)| kill);
+    let when = ago(look, &latest.line.subject, lead);
     let source = look.recording.source(seen.source);
     let logged = source.is_none_or(|source| source.kind == SourceKind::KernelLog);
     let text = match logged {

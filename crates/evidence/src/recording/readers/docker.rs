@@ -109,20 +109,37 @@ mod tests {
 
     #[test]
     fn a_state_that_says_so() {
-        let whole = "[\n    {\n        \"Id\": \"5e\",\n        \"State\": {\n            \"Status\": \
-                     \"exited\",\n            \"OOMKilled\": true,\n            \"FinishedAt\": \
-                     \"2026-05-04T10:00:00.118Z\"\n        },\n        \"Name\": \"/web\",\n        \
-                     \"RestartCount\": 2,\n        \"HostConfig\": {\n            \"Memory\": 65536,\n\
-                     \x20           \"RestartPolicy\": {\n                \"Name\": \"always\"\n\
-                     \x20           }\n        }\n    }\n]\n";
-        let recording = read(whole);
+        let whole = [
+            "[",
+            "    {",
+            "        \"Id\": \"5e\",",
+            "        \"State\": {",
+            "            \"Status\": \"exited\",",
+            "            \"OOMKilled\": true,",
+            "            \"FinishedAt\": \"2026-05-04T10:00:00.118Z\"",
+            "        },",
+            "        \"Name\": \"/web\",",
+            "        \"RestartCount\": 2,",
+            "        \"HostConfig\": {",
+            "            \"Memory\": 65536,",
+            "            \"RestartPolicy\": {",
+            "                \"Name\": \"always\"",
+            "            }",
+            "        }",
+            "    }",
+            "]",
+        ]
+        .join("\n");
+        let recording = read(&whole);
         all_understood(&recording);
         let web = kill(Some("web".to_owned()));
         assert_eq!(values(&recording, Field::ProcKilled, &web), [1.0]);
         assert_eq!(values(&recording, Field::OomLimit, &web), [65536.0]);
         let one = "[{\"Name\":\"/web\",\"State\":{\"OOMKilled\":true,\"ExitCode\":137}}]\n";
         assert_eq!(values(&read(one), Field::ProcKilled, &web), [1.0]);
-        let cut = read("            \"OOMKilled\": true,\n            \"ExitCode\": 137,\n");
+        let cut = read(
+            &["            \"OOMKilled\": true,", "            \"ExitCode\": 137,"].join("\n"),
+        );
         assert_eq!(values(&cut, Field::ProcKilled, &kill(None)), [1.0]);
         let alive = read("            \"OOMKilled\": false,\n");
         assert!(alive.hosts.iter().all(|host| host.series.is_empty()));

@@ -88,6 +88,9 @@ struct KernelLog {
     column: usize,
     /// The latest time of a task that hung.
     hung: When,
+    /// The latest time of all, and whether anything was said that has an age.
+    last: When,
+    told_any: bool,
 }
 
 /// What was said about one kind of trouble.
@@ -128,7 +131,8 @@ impl When {
     }
 }
 
-/// The kernel's log, as what its values are about.
+/// The kernel's log, as what its values are about. [`Field::LogUptime`] and [`Field::LogClock`]
+/// of all of it are of its last line.
 pub const LOG: &str = "kernel log";
 /// The part of it about tasks that hang.
 pub const HANGS: &str = "hangs";
@@ -248,7 +252,9 @@ impl Reader for KernelLog {
         // Below a message without its time nothing is in line with it.
         self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());
         let at = when(line);
+        self.last.later(at);
         if self.reports.take(text, at, out) {
+            self.told_any = true;
             return Taken::Yes;
         }
         self.said(text, at, out);
@@ -263,6 +269,9 @@ impl Reader for KernelLog {
             out.put(field, &Subject::Machine, None, count as f64);
         }
         self.hung.put(HANGS, out);
+        if self.told_any || !self.told.is_empty() {
+            self.last.put_about(&Subject::Named(LOG.to_owned()), out);
+        }
         for (kind, told) in &self.told {
             let subject = Subject::part(LOG, kind.key());
             out.put(Field::LogLines, &subject, None, told.lines as f64);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::known::ROWS;
-use super::oom::Victim;
 use crate::recording::readers::prelude::*;
 use crate::table::section;
 
@@ -166,11 +165,11 @@ impl MemInfo {
     }
 
     /// No more of this report follows: puts down what is known in pages, and the largest tasks.
-    pub(super) fn end(&mut self, killed: &[Victim], out: &mut Builder) {
+    /// `sizes`: processes of which the addresses are known in KiB.
+    pub(super) fn end(&mut self, sizes: &[(u32, f64)], out: &mut Builder) {
         let report = std::mem::take(self);
-        let by_victim = killed.iter().find_map(|victim| {
-            let pages = *report.seen.get(&victim.pid?)? as f64;
-            let kib = victim.total_vm_kib? / pages;
+        let by_victim = sizes.iter().find_map(|(pid, kib)| {
+            let kib = kib / *report.seen.get(pid)? as f64;
             // 4 KiB on x86, up to 64 KiB on Arm and POWER.
             [4.0, 16.0, 64.0].into_iter().find(|size| kib.total_cmp(size).is_eq())
         });

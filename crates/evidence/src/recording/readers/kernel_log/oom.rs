@@ -10,12 +10,12 @@ use crate::recording::{Shortage, Subject};
 
 /// A program that was killed, or is going to be.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Victim {
-    pub(super) pid: Option<u32>,
+struct Victim {
+    pid: Option<u32>,
     name: String,
     /// Its size in KiB: resident, and of its addresses.
     rss_kib: Option<f64>,
-    pub(super) total_vm_kib: Option<f64>,
+    total_vm_kib: Option<f64>,
 }
 
 /// What a line of a report says.
@@ -42,7 +42,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
 }
 
 /// An amount such as `4194304kB` behind a word.
-pub(super) fn kib_behind(text: &str, word: &str) -> Option<f64> {
+fn kib_behind(text: &str, word: &str) -> Option<f64> {
     between(text, word, "kB")?.parse().ok().filter(|kib: &f64| *kib >= 0.0 && kib.is_finite())
 }
 
@@ -340,7 +340,8 @@ impl Reports {
             return self.memory.end(&[], out);
         }
         report.put(out);
-        self.memory.end(&report.killed, out);
+        let sizes = report.killed.iter().filter_map(|victim| victim.pid.zip(victim.total_vm_kib));
+        self.memory.end(&sizes.collect::<Vec<_>>(), out);
         self.recent.extend(report.killed.iter().filter_map(|victim| victim.pid));
         let passed = self.recent.len().saturating_sub(RECENT_MAX);
         self.recent.drain(..passed);

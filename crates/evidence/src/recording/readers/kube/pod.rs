@@ -235,22 +235,44 @@ mod tests {
     fn a_container_that_was_killed_at_its_limit() {
         for (text, name) in [
             (
-                "$ kubectl describe pod web-7c -n shop\nName:         web-7c\nContainers:\n  \
-                 nginx:\n    State:          Running\n      Started:      Mon, 04 May 2026 \
-                 10:00:00 +0000\n    Last State:     Terminated\n      Reason:       OOMKilled\n      \
-                 Exit Code:    137\n      Finished:     Mon, 04 May 2026 09:59:58 +0000\n    \
-                 Restart Count:  3\n    Limits:\n      cpu:     1\n      memory:  64Mi\n    \
-                 Requests:\n      memory:  32Mi\n  sidecar:\n    State:          Running\n    \
-                 Restart Count:  0\n    Limits:\n      memory:  99Mi\n",
+                [
+                    "$ kubectl describe pod web-7c -n shop",
+                    "Name:         web-7c",
+                    "Containers:",
+                    "  nginx:",
+                    "    State:          Running",
+                    "      Started:      Mon, 04 May 2026 10:00:00 +0000",
+                    "    Last State:     Terminated",
+                    "      Reason:       OOMKilled",
+                    "      Exit Code:    137",
+                    "      Finished:     Mon, 04 May 2026 09:59:58 +0000",
+                    "    Restart Count:  3",
+                    "    Limits:",
+                    "      cpu:     1",
+                    "      memory:  64Mi",
+                    "    Requests:",
+                    "      memory:  32Mi",
+                    "  sidecar:",
+                    "    State:          Running",
+                    "    Restart Count:  0",
+                    "    Limits:",
+                    "      memory:  99Mi",
+                ]
+                .join("\n"),
                 "web-7c/nginx",
             ),
             (
-                "    Last State:     Terminated\n      Reason:       OOMKilled\n    Limits:\n      \
-                 memory:  64Mi\n",
+                [
+                    "    Last State:     Terminated",
+                    "      Reason:       OOMKilled",
+                    "    Limits:",
+                    "      memory:  64Mi",
+                ]
+                .join("\n"),
                 "",
             ),
         ] {
-            let recording = read(text);
+            let recording = read(&text);
             let kill = container(name);
             assert_eq!(values(&recording, Field::ProcKilled, &kill), [1.0], "{text}");
             assert_eq!(values(&recording, Field::OomLimit, &kill), [67_108_864.0], "{text}");
@@ -260,8 +282,13 @@ mod tests {
     #[test]
     fn another_signal_is_no_kill_for_memory() {
         let recording = read(
-            "    Last State:     Terminated\n      Reason:       Error\n      Exit Code:    135\n    \
-             Restart Count:  3\n",
+            &[
+                "    Last State:     Terminated",
+                "      Reason:       Error",
+                "      Exit Code:    135",
+                "    Restart Count:  3",
+            ]
+            .join("\n"),
         );
         let host = &recording.hosts[0];
         assert_eq!(host.subjects(Field::ProcKilled).count(), 0);
@@ -271,15 +298,24 @@ mod tests {
     #[test]
     fn nodes_and_their_events() {
         let recording = read(
-            "$ kubectl describe node n7\nConditions:\n  Type             Status  \
-             LastHeartbeatTime                 Reason    Message\n  MemoryPressure   True    Mon, \
-             04 May 2026 10:00:00 +0000   KubeletHas  memory\n  DiskPressure     False   Mon, 04 \
-             May 2026 10:00:00 +0000   KubeletHas  disk\nAllocated resources:\n  Resource  \
-             Requests      Limits\n  --------  --------      ------\n  memory    7Gi (91%)     14Gi \
-             (182%)\nEvents:\n  Type     Reason     Age                From     Message\n  ----     \
-             ------     ----               ----     -------\n  Warning  SystemOOM  4m (x3 over 9m)    \
-             kubelet  System OOM encountered, victim process: etcd, pid: 12\n  Warning  Evicted    \
-             2m                 kubelet  The node was low on resource: memory\n",
+            &[
+                "$ kubectl describe node n7",
+                "Conditions:",
+                "  Type             Status  LastHeartbeatTime                Reason Message",
+                "  MemoryPressure   True    Mon, 04 May 2026 10:00:00 +0000  Has    memory",
+                "  DiskPressure     False   Mon, 04 May 2026 10:00:00 +0000   KubeletHas  disk",
+                "Allocated resources:",
+                "  Resource  Requests      Limits",
+                "  --------  --------      ------",
+                "  memory    7Gi (91%)     14Gi (182%)",
+                "Events:",
+                "  Type     Reason     Age                From     Message",
+                "  ----     ------     ----               ----     -------",
+                "  Warning  SystemOOM  4m (x3 over 9m)  kubelet  System OOM encountered, \
+                     victim process: etcd, pid: 12",
+                "  Warning  Evicted    2m               kubelet  The node was low on memory",
+            ]
+            .join("\n"),
         );
         let of = |field, subject: Subject| values(&recording, field, &subject);
         assert_eq!(of(Field::NodeCondition, Subject::part("n7", "MemoryPressure")), [1.0]);
@@ -295,11 +331,17 @@ mod tests {
     #[test]
     fn lists_of_events_and_pods() {
         let recording = read(
-            "LAST SEEN   TYPE      REASON       OBJECT      MESSAGE\n3m12s       Warning   \
-             OOMKilling   node/n1     Memory cgroup out of memory: Killed process 9 (java) \
-             total-vm:9kB, anon-rss:8kB\n2m          Warning   Unhealthy    pod/web-1   Liveness \
-             probe failed: timeout\n\nNAME    READY   STATUS      RESTARTS       AGE\nweb-1   0/1     \
-             OOMKilled   14 (3m ago)    2h\nweb-2   1/1     Running     0              2h\n",
+            &[
+                "LAST SEEN   TYPE      REASON       OBJECT      MESSAGE",
+                "3m12s       Warning   OOMKilling   node/n1     Memory cgroup out of memory: \
+                     Killed process 9 (java) total-vm:9kB, anon-rss:8kB",
+                "2m          Warning   Unhealthy    pod/web-1   Liveness probe failed: timeout",
+                "",
+                "NAME    READY   STATUS      RESTARTS       AGE",
+                "web-1   0/1     OOMKilled   14 (3m ago)    2h",
+                "web-2   1/1     Running     0              2h",
+            ]
+            .join("\n"),
         );
         let of = |field, subject: Subject| values(&recording, field, &subject);
         assert_eq!(of(Field::ClusterEvents, Subject::part("pod/web-1", "Unhealthy")), [1.0]);
@@ -312,6 +354,8 @@ mod tests {
 
     #[test]
     fn other_pairs_begin_nothing() {
-        assert!(read("Reason: because\nName:  me\nState:  unknown\n").hosts.is_empty());
+        assert!(
+            read(&["Reason: because", "Name:  me", "State:  unknown",].join("\n")).hosts.is_empty()
+        );
     }
 }

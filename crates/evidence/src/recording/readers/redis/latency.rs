@@ -171,7 +171,7 @@ mod tests {
             "",
             "I have a few advices for you:",
             "",
-            "3. fork: 2 latency spikes (average 9ms, mean deviation 1ms). Worst all time event 90ms.",
+            "3. fork: 2 latency spikes (average 9ms). Worst all time event 90ms.",
             "- I detected a non zero amount of anonymous huge pages used by your process.",
             "- Check your Slow Log to understand what.",
             "- The system is slow to execute:",
