@@ -51,6 +51,24 @@ fn kills_are_at_the_limit_of_somebody() {
 }
 
 #[test]
+fn a_kill_that_several_lines_tell_of_is_one() {
+    let log = "Mar  2 11:00:01 n4 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),\
+               oom_memcg=/jobs,task_memcg=/jobs/1,task=solver,pid=99,uid=7\n\
+               Mar  2 11:00:02 n4 systemd[1]: jobs.service: Failed with result 'oom-kill'.\n\
+               Mar  2 11:00:03 n4 kernel: oom_reaper: reaped process 99 (solver), now \
+               anon-rss:0kB, file-rss:0kB\n";
+    let text = said(log, "oom_kills");
+    assert!(text.contains("killed solver for memory") && !text.contains("times"), "{text}");
+    let events = "LAST SEEN   TYPE      REASON       OBJECT     MESSAGE\n\
+                  4m          Warning   OOMKilling   node/n4    Memory cgroup out of memory: \
+                  Killed process 99 (solver) total-vm:9kB, anon-rss:8kB\n\
+                  3m          Warning   SystemOOM    node/n4    System OOM encountered, victim \
+                  process: solver, pid: 99\n";
+    let text = said(events, "oom_kills");
+    assert!(!text.contains("machine's memory was used up"), "{text}");
+}
+
+#[test]
 fn a_kill_is_as_old_as_the_log_goes_on() {
     let kill = "[ 100.0] Out of memory: Killed process 9 (gdm) total-vm:9kB, anon-rss:8kB\n";
     for (after, severity, words) in [

@@ -44,7 +44,14 @@ fn once(look: &Look<'_>, mut all: Vec<Kill>) -> Vec<Kill> {
         let new = |kill: &Kill| kill.limit.is_some() && !limits.contains(&kill.limit);
         all.retain(|kill| logged(kill) || new(kill));
     }
-    all
+    // The same victim where more is known: the kernel's words of it rather than the kubelet's.
+    let (own, others): (Vec<Kill>, Vec<Kill>) = all.into_iter().partition(|kill| {
+        let limit = [Shortage::Cgroup, Shortage::Container].contains(&kill.scope);
+        limit || kill.scope == Shortage::Machine && logged(kill)
+    });
+    let known = |kill: &Kill| own.iter().any(|other| other.victim == kill.victim);
+    let rest: Vec<Kill> = others.into_iter().filter(|kill| !known(kill)).collect();
+    own.into_iter().chain(rest).collect()
 }
 
 impl Kill {

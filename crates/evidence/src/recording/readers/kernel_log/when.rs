@@ -111,7 +111,8 @@ pub(in super::super) fn clock_before(line: &str) -> Option<i64> {
 pub(super) fn when(line: &str) -> When {
     let since_boot = |text: &str| -> Option<f64> {
         let time = text.trim_start().strip_prefix('[')?.split(']').next()?.trim();
-        let plain = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        // Without a fraction it is the number of a process.
+        let plain = time.contains('.') && time.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         time.parse().ok().filter(|seconds: &f64| plain && seconds.is_finite())
     };
     let (before, message) = match line.split_once(" kernel: ") {
@@ -167,6 +168,7 @@ mod tests {
             assert_eq!(when(line).clock, clock, "{line}");
         }
         assert_eq!(when("[ 12.5] x").since_boot_s, Some(12.5));
+        assert_eq!(when("n1 kernel: [  912] 0 912 5 6 java").since_boot_s, None);
         assert_eq!(when("jump-2 kernel: [12044.5] audit: x").since_boot_s, Some(12_044.5));
         let syslog = when("Nov 12 02:14:10 vm-db-44 kernel: x").clock.expect("a date");
         let now = Stamp(at(2025, 1, 3, 0).expect("a date"));
