@@ -22,16 +22,16 @@ pub(super) const EXPLANATION: Explanation = Explanation {
              what is free",
         ),
         Remedy::new(
-            Reach::Machine,
-            "let the kernel promise what forks never use (Redis asks for this)",
-            "sysctl vm.overcommit_memory=1",
-            "the next save succeeds",
-        ),
-        Remedy::new(
             Reach::Program,
             "save on a replica, or keep the data below half of the memory",
             "redis-cli INFO persistence | grep rdb_last_bgsave_status",
             "rdb_last_bgsave_status:ok",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "let the kernel promise what forks never use (Redis asks for this)",
+            "sysctl vm.overcommit_memory=1",
+            "the next save succeeds",
         ),
     ],
     judge,

@@ -22,17 +22,17 @@ pub(super) const EXPLANATION: Explanation = Explanation {
             "free less reserved pages, and the limit, against what the server asks for",
         ),
         Remedy::new(
-            Reach::Machine,
-            "size the pool for what the server asks for, while it is stopped or at boot",
-            "hugewise hugetlb plan; hugewise hugetlb apply --persist",
-            "HugePages_Rsvd or the used part grows by as much when it starts",
-        ),
-        Remedy::new(
             Reach::Service,
             "let the server lock as much (systemd: LimitMEMLOCK=infinity; else limits.conf: \
              memlock)",
             "systemctl show SERVICE -p LimitMEMLOCK",
             "Max locked memory in /proc/PID/limits covers the segment",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "size the pool for what the server asks for, while it is stopped or at boot",
+            "hugewise hugetlb plan; hugewise hugetlb apply --persist",
+            "HugePages_Rsvd or the used part grows by as much when it starts",
         ),
     ],
     judge,

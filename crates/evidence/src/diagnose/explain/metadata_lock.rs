@@ -22,17 +22,17 @@ pub(super) const EXPLANATION: Explanation = Explanation {
             "a session that sleeps has an open transaction",
         ),
         Remedy::new(
-            Reach::Service,
-            "end that session; the change goes on, and all that wait behind it",
-            "mysql -e \"kill ID\"",
-            "the list of waiting sessions empties",
-        ),
-        Remedy::new(
             Reach::Program,
             "change tables with lock_wait_timeout of a few seconds, so that they give up \
              instead of blocking others",
             "mysql -e \"set session lock_wait_timeout=5\"",
             "readers wait for five seconds at most",
+        ),
+        Remedy::new(
+            Reach::Service,
+            "end that session; the change goes on, and all that wait behind it",
+            "mysql -e \"kill ID\"",
+            "the list of waiting sessions empties",
         ),
     ],
     judge,

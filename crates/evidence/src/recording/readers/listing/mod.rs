@@ -20,7 +20,10 @@ pub(super) use measure::Measure;
 /// Whether a table may begin at a line.
 pub(super) fn may(line: &Glance<'_>) -> bool {
     let headed = || TABLES.iter().any(|table| line.has_bits(table.letters));
-    let cut = || line.any("0123456789") && (line.any("%") || line.any("im") && line.any("KMG"));
+    let cut = || {
+        let measured = line.any("%") || line.any("im") && line.any("KMG") || line.words_min(8);
+        line.any("0123456789") && measured
+    };
     line.words_min(3) && (headed() || cut() || line.awaited)
 }
 
