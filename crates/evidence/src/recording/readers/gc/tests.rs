@@ -245,11 +245,11 @@ fn uptime_only_and_the_sentence_of_jdk_11() {
 #[test]
 fn a_young_collection_before_a_remark_is_part_of_that() {
     let recording = read(
-        "5.000: [GC (CMS Final Remark) [YG occupancy: 1 K (9 K)]{Heap before GC invocations=2 (full \
-         1):\n par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n\
+        "5.000: [GC (CMS Final Remark) [YG occupancy: 1 K (9 K)]{Heap before GC invocations=2 \
+         (full 1):\n par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n\
          5.001: [GC (CMS Final Remark) 5.001: [ParNew: 5K->1K(9K), 0.2 secs] 15K->11K(90K), 0.25 \
-         secs] [Times: user=0.20 sys=0.00, real=0.25 secs]\nHeap after GC invocations=3 (full 1):\n \
-         par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n}\n\
+         secs] [Times: user=0.20 sys=0.00, real=0.25 secs]\nHeap after GC invocations=3 (full 1):\n\
+         \x20par new generation total 9K, used 1K [0x01, 0x02, 0x03)\n}\n\
          5.250: [Rescan (parallel) , 1.5 secs][1 CMS-remark: 10K(80K)] 11K(90K), 2.0 secs] [Times: \
          user=2.10 sys=0.00, real=2.00 secs]\n",
     );
