@@ -16,6 +16,8 @@ pub enum Shortage {
     Container,
     /// That of the NUMA nodes to which a cpuset or a policy of memory confines the program.
     Nodes,
+    /// Nobody's: a daemon killed by its own rule, such as systemd-oomd for memory pressure.
+    Daemon,
     /// Nobody's: somebody asked for the kill (`sysrq f`).
     ByHand,
     /// The source does not say.

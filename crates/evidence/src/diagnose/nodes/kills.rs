@@ -46,7 +46,8 @@ fn once(look: &Look<'_>, mut all: Vec<Kill>) -> Vec<Kill> {
     }
     // The same victim where more is known: the kernel's words of it rather than the kubelet's.
     let (own, others): (Vec<Kill>, Vec<Kill>) = all.into_iter().partition(|kill| {
-        let limit = [Shortage::Cgroup, Shortage::Container].contains(&kill.scope);
+        let limits = [Shortage::Cgroup, Shortage::Container, Shortage::Daemon];
+        let limit = limits.contains(&kill.scope);
         limit || kill.scope == Shortage::Machine && logged(kill)
     });
     let known = |kill: &Kill| own.iter().any(|other| other.victim == kill.victim);
@@ -85,6 +86,9 @@ impl Kill {
             }
             (Shortage::Nodes, _) => "because the NUMA nodes were full that a cpuset or a policy \
                                      of memory leaves to it, whatever others have"
+                .to_owned(),
+            (Shortage::Daemon, _) => "by a daemon's own rule, such as the memory pressure that \
+                                       systemd-oomd allows: the kernel had memory left"
                 .to_owned(),
             (Shortage::ByHand, _) => "because somebody asked for it (sysrq f)".to_owned(),
             (Shortage::Unknown, _) => "whose memory was used up, the machine's or a cgroup's, \

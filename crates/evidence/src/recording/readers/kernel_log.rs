@@ -6,6 +6,7 @@ mod mem_info;
 mod oom;
 mod when;
 
+use super::log_prefix::{PREFIX_BYTES_MAX, is_logged};
 use super::prelude::*;
 use std::collections::BTreeMap;
 
@@ -19,10 +20,7 @@ use self::when::{When, when};
 /// What is left of a line behind the time: `[ 12.345678] `, `[Mon Nov 23 10:00:00 2026] `, or
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
 fn message(line: &str) -> Option<&str> {
-    let line = line.trim();
-    // The level, as `dmesg -r` has it.
-    let level = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    let line = level.filter(|(level, _)| count(level).is_some()).map_or(line, |(_, rest)| rest);
+    let line = when::behind_level(line);
     let mut named = None;
     while let Some(rest) = behind_name(named.unwrap_or(line)) {
         named = Some(rest);
@@ -49,14 +47,6 @@ fn behind_time(line: &str) -> Option<&str> {
     (since_boot || wall).then(|| rest.trim_start())
 }
 
-/// What follows the time that `dmesg --time-format iso` has, and collectors of logs.
-fn behind_iso(line: &str) -> &str {
-    let first = line.split_once(' ').filter(|(time, _)| {
-        time.len() > 18 && time.as_bytes().get(10) == Some(&b'T') && date(&time[..10]).is_some()
-    });
-    first.map_or(line, |(_, rest)| rest.trim_start())
-}
-
 /// Commands that show the kernel's log, perhaps without its times.
 const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/log/syslog", "kern"];
 
@@ -65,8 +55,15 @@ const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/l
 fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
     let command = out.latest_command();
     let shown = SHOWN_BY.iter().any(|name| command.contains(name));
-    let line = behind_iso(line.trim());
-    (oom::is_own(line) || shown && known::trouble(line).is_some()).then_some(line)
+    let line = line.trim();
+    let own = oom::own(line, PREFIX_BYTES_MAX);
+    // Some log has it, with a prefix of its own.
+    let logged = |text: &&str| {
+        let before = line.get(..line.len() - text.len()).unwrap_or_default();
+        !before.contains(char::is_alphabetic) || is_logged(before)
+    };
+    let known = shown && known::trouble(line).is_some();
+    own.filter(logged).or_else(|| known.then_some(line))
 }
 
 /// Begins at a line with the kernel's time, or with its name.
@@ -244,10 +241,10 @@ impl Reader for KernelLog {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let goes_on = self.column > 0 && blanks >= self.column;
-            if goes_on {
-                self.reports.take(line.trim(), When::default(), out);
-            }
-            return if goes_on { Taken::Yes } else { Taken::No };
+            // A report without times goes on with lines that are nothing by themselves.
+            let bare = self.column == 0 && self.told_any;
+            let told = (goes_on || bare) && self.reports.take(line.trim(), When::default(), out);
+            return if goes_on || told { Taken::Yes } else { Taken::No };
         };
         // Below a message without its time nothing is in line with it.
         self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());

@@ -37,6 +37,7 @@ pub mod kernel_log;
 mod kube;
 mod links;
 mod listing;
+mod log_prefix;
 mod machine_facts;
 pub mod mdstat;
 mod meminfo;
@@ -226,7 +227,8 @@ formats![
     (profile::may, profile::begins),
     (
         |line| {
-            let kernel = line.has("kernl:") || line.begins("[<") || line.awaited;
+            let kernel =
+                line.has("kernl:") || line.begins("[<") || line.has("kern:[") || line.awaited;
             kernel || line.has("mo") && kernel_log::may_be_kill(line.text)
         },
         kernel_log::begins,

@@ -2,7 +2,6 @@
 //! templates of messages, each with the quantity that it is (`data/statements.tsv`). A new message
 //! is a row there.
 
-mod prefix;
 mod template;
 
 use std::sync::LazyLock;
@@ -10,12 +9,15 @@ use std::sync::LazyLock;
 use super::failures::FAILURES;
 use super::glance::Glance;
 use super::kernel_log::clock_before;
+use super::log_prefix::{PREFIX_BYTES_MAX, is_logged};
 use super::prelude::*;
 use crate::recording::Shortage;
 use crate::table::{Row, table};
 
-use self::prefix::{PREFIX_BYTES_MAX, is_logged};
 use self::template::{Role, Said, Template};
+
+/// A daemon that kills by rules of its own.
+const OOMD: &str = "systemd-oomd";
 
 /// A message, and what it means.
 struct Statement {
@@ -112,7 +114,9 @@ impl Statements {
         let (about, part) = match (said.word(Role::Victim), said.word(Role::Name)) {
             (Some(victim), _) => {
                 let victim = Some(victim.to_owned());
-                let kill = Subject::Kill { scope: Shortage::Unknown, limited: None, victim };
+                let daemon = statement.server == OOMD;
+                let scope = if daemon { Shortage::Daemon } else { Shortage::Unknown };
+                let kill = Subject::Kill { scope, limited: None, victim };
                 (kill.clone(), kill)
             }
             (_, Some(name)) => (Subject::part(server, name), Subject::part(server, name)),
@@ -306,6 +310,11 @@ mod tests {
         let victim = Some("api.service".to_owned());
         let kill = Subject::Kill { scope: Shortage::Unknown, limited: None, victim };
         assert_eq!(of(oom, &kill), [(Field::ProcKilled, 1.0)]);
+        let daemon = "May  1 10:00:00 n1 systemd-oomd[9]: Killed /user.slice/app.scope due to memory \
+                      pressure for /user.slice being 70.00% > 50.00% for > 20s\n";
+        let victim = Some("/user.slice/app.scope".to_owned());
+        let kill = Subject::Kill { scope: Shortage::Daemon, limited: None, victim };
+        assert_eq!(of(daemon, &kill), [(Field::ProcKilled, 1.0)]);
     }
 
     #[test]

@@ -68,7 +68,8 @@ impl MemInfo {
             self.row(task);
             return true;
         }
-        self.zone(text, out)
+        text == "Mem-Info:"
+            || self.zone(text, out)
             || Self::pool(text, out)
             || Self::swap(text, out)
             || self.of_machine(text)

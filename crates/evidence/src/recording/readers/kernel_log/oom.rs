@@ -152,7 +152,7 @@ pub(in super::super) fn may_be_own(line: &str) -> bool {
 }
 
 /// Whether a message without anything before it is one of such a report: nothing else reads so.
-pub(super) fn is_own(text: &str) -> bool {
+fn is_own(text: &str) -> bool {
     match said(text) {
         Some(Said::Asked(..)) => text.contains("gfp_mask="),
         Some(Said::Killed(killed, scope)) => {
@@ -162,6 +162,32 @@ pub(super) fn is_own(text: &str) -> bool {
         Some(Said::Chosen(..) | Said::Limited(_)) => true,
         Some(Said::Group | Said::Nobody) | None => false,
     }
+}
+
+/// How messages of a report begin.
+const STARTS: [&str; 8] = [
+    "oom-kill:constraint=",
+    "Memory cgroup out of memory: ",
+    "Out of memory: ",
+    "No available memory ",
+    "Killed process ",
+    "Task in ",
+    "memory: usage ",
+    "oom_reaper: ",
+];
+
+/// The message of a report in a line, behind no more than so many bytes of something else.
+pub(super) fn own(line: &str, most: usize) -> Option<&str> {
+    let by_start = STARTS.iter().filter_map(|start| line.find(start)).min();
+    // The name of who asked stands before the words.
+    let asked = || {
+        let (before, _) = line.split_once(" invoked oom-killer: ")?;
+        let behind = [": ", "] "].iter().filter_map(|mark| Some(before.rfind(mark)? + mark.len()));
+        let iso = before.rfind(' ').filter(|_| before.starts_with(|c: char| c.is_ascii_digit()));
+        Some(behind.max().or(iso.map(|at| at + 1)).unwrap_or(0))
+    };
+    let at = by_start.or_else(asked).or(line.starts_with("Memory cgroup").then_some(0))?;
+    line.get(at..).filter(|text| at <= most && is_own(text))
 }
 
 /// The victim that the kernel's words name within another text, and whose memory was used up.
@@ -419,7 +445,9 @@ mod tests {
             let logged = format!("Mar  3 04:05:06 n1 kernel: [ 5.0] {line}\n");
             let iso = format!("2026-03-03T04:05:06,812044+01:00 {line}\n");
             let raw = format!("<3>[    5.000000] {line}\n");
-            for text in [bare, logged, iso, raw] {
+            let decoded = format!("kern  :err   : [    5.000000] {line}\n");
+            let odd = format!("[03-03 04:05] {line}\n");
+            for text in [bare, logged, iso, raw, decoded, odd] {
                 let recording = read(&text);
                 all_understood(&recording);
                 assert_eq!(kills(&recording), [(kill(wanted, "", "a"), 1)], "{text}");

@@ -107,8 +107,18 @@ pub(in super::super) fn clock_before(line: &str) -> Option<i64> {
     date_and_time(&text).map(|stamp| stamp.0).or_else(|| of_syslog(&start))
 }
 
+/// A line without the level that `dmesg -r` and `dmesg -x` put before it: `<4>`, `kern  :err   : `.
+pub(super) fn behind_level(line: &str) -> &str {
+    let line = line.trim();
+    let raw = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let raw = raw.filter(|(level, _)| count(level).is_some()).map(|(_, rest)| rest);
+    let decoded = || line.strip_prefix("kern  :")?.split_once(": ").map(|(_, rest)| rest);
+    raw.or_else(decoded).unwrap_or(line)
+}
+
 /// When a line was written, by what stands before its message.
 pub(super) fn when(line: &str) -> When {
+    let line = behind_level(line);
     let since_boot = |text: &str| -> Option<f64> {
         let time = text.trim_start().strip_prefix('[')?.split(']').next()?.trim();
         // Without a fraction it is the number of a process.

@@ -1,7 +1,7 @@
 //! Whether a line is one of a log: by what stands before its message. People also write sentences
 //! about messages.
 
-use crate::recording::readers::prelude::*;
+use super::prelude::*;
 
 /// Longest text before a message.
 pub(super) const PREFIX_BYTES_MAX: usize = 400;
