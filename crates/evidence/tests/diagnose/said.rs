@@ -47,6 +47,7 @@ fn kills_are_at_the_limit_of_somebody() {
          [9.0] Out of memory: Killed process 9 (gdm) total-vm:9kB, anon-rss:8kB\n",
         "oom_kills",
     );
+    assert!(!cma.contains("was used up"), "{cma}");
     assert!(cma.contains("293.0 MiB that were free 291.0 MiB are CMA"), "{cma}");
 }
 

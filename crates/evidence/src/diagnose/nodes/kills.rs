@@ -81,6 +81,10 @@ impl Kill {
                  keeps much of it free"
                     .to_owned()
             }
+            (Shortage::Machine, _) if movable_only(look).is_some() => {
+                "at no cgroup's limit: the machine had no memory left that the request may use"
+                    .to_owned()
+            }
             (Shortage::Machine, _) => {
                 "at no cgroup's limit: the machine's memory was used up".to_owned()
             }

@@ -310,7 +310,8 @@ mod tests {
         let victim = Some("api.service".to_owned());
         let kill = Subject::Kill { scope: Shortage::Unknown, limited: None, victim };
         assert_eq!(of(oom, &kill), [(Field::ProcKilled, 1.0)]);
-        let daemon = "May  1 10:00:00 n1 systemd-oomd[9]: Killed /user.slice/app.scope due to memory \
+        let daemon = "May  1 10:00:00 n1 systemd-oomd[9]: Killed /user.slice/app.scope due to \
+                      memory \
                       pressure for /user.slice being 70.00% > 50.00% for > 20s\n";
         let victim = Some("/user.slice/app.scope".to_owned());
         let kill = Subject::Kill { scope: Shortage::Daemon, limited: None, victim };
