@@ -38,7 +38,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if words.len() < 3 {
         return None;
     }
-    let headed = TABLES.iter().find_map(|table| table.layout(&words));
+    let headed = are_names(lines.ahead(0)).then(|| TABLES.iter().find_map(|t| t.layout(&words)));
+    let headed = headed.flatten();
     let layout = match headed {
         // A heading without a row may be a sentence.
         Some(layout) => (1..=ROWS_AHEAD)
