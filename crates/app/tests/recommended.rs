@@ -9,11 +9,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Commands whose output is for people, with the reason.
-const FOR_PEOPLE: [(&str, &str); 16] = [
+const FOR_PEOPLE: [(&str, &str); 17] = [
     ("hugewise", "it is this program"),
     ("perf lock", "it says which lock, and no question of the tree asks that"),
     ("sar -A 1 60  #", "it is about other machines"),
     ("du ", "it says which folder, and no question of the tree asks that"),
+    ("lsmod", "it says which module, and no question of the tree asks that"),
     ("lsof", "it says which file, and no question of the tree asks that"),
     ("ip -s neigh", "it says on which network, and no question of the tree asks that"),
     ("cat /proc/net/sockstat", "it says whose memory it is, and no question asks that"),
@@ -33,7 +34,8 @@ pub(crate) const AT_ONCE: usize = 16;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let looks = Cause::ALL.iter().flat_map(|cause| cause.about().remedies);
-    let looks = looks.filter(|remedy| remedy.reach == Reach::Look).map(|remedy| remedy.command);
+    let looks =
+        looks.filter(|remedy| remedy.reach == Reach::Look).map(|remedy| remedy.command.as_ref());
     let all: BTreeSet<&str> = RECORDED.iter().map(|missing| missing.command).chain(looks).collect();
     let trial = |command: &'static str| {
         Trial::ignorable_test(format!("recommended::{command}"), move || read_back(command))

@@ -71,7 +71,7 @@ missing! {
     WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";
     PROCESSES "CPU of each process" "pidstat -u -w 1 60";
     SEGMENTS "shared memory segments and who attaches" "ipcs -m; ipcs -mp";
-    PROCESS_MEMORY "memory of each process over time" "pidstat -r 10 30";
+    PROCESS_MEMORY "memory of each process over time" "pidstat -r 1 60";
     PROCESS_TABLES "page tables of each process" "grep -H VmPTE /proc/[0-9]*/status";
     SYMBOLS "where in the kernel the time goes" "perf record -a -g -- sleep 10; perf report \
         --stdio";

@@ -15,7 +15,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Look,
             "see how many datagrams were lost, and at which socket",
-            "nstat -az UdpRcvbufErrors; ss -uamp",
+            "ss -uanp",
             "skmem: d counts the losses of the socket, rb is its buffer",
         ),
         Remedy::new(

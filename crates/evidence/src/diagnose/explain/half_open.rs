@@ -15,8 +15,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Look,
             "see from where they come, and whether answers leave the machine",
-            "ss -Htn state syn-recv | awk '{print $4}' | sort | uniq -c | sort -n | tail; \
-             nstat -az TcpExtSyncookiesSent TcpExtTCPReqQFullDoCookies",
+            "ss -tnap",
             "many addresses with a few each: a flood; one network: its way back is broken",
         ),
         Remedy::new(

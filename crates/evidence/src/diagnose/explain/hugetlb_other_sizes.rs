@@ -15,7 +15,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Look,
             "see the pools of all sizes, and how much of each is in use",
-            "grep . /sys/kernel/mm/hugepages/hugepages-*/{nr,free,resv}_hugepages",
+            "grep -r . /sys/kernel/mm/hugepages",
             "one size has the pages; free less reserved ones are idle",
         ),
         Remedy::new(

@@ -23,14 +23,13 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Look,
             "find the zone whose free pages are below its low watermark, and the node",
-            "grep -E 'Node|pages free|^ +(min|low|high) |managed' /proc/zoneinfo; numactl -H; \
-             cat /proc/buddyinfo",
+            "cat /proc/zoneinfo /proc/buddyinfo",
             "one zone has free below low: a small one (DMA, DMA32) or a full node",
         ),
         Remedy::new(
             Reach::Look,
             "see what it does there",
-            "perf record -g -p $(pgrep -o kswapd) -- sleep 10; perf report --stdio",
+            "perf record -a -g -- sleep 10; perf report --stdio",
             "shrink_slab, compaction or balance_pgdat has most samples",
         ),
         Remedy::new(

@@ -30,17 +30,17 @@ pub(super) const EXPLANATION: Explanation = Explanation {
             "one of them has about as much as is missing",
         ),
         Remedy::new(
-            Reach::Look,
-            "let the kernel count pages by the code that allocated them (Linux 6.10 and later, \
-             CONFIG_MEM_ALLOC_PROFILING)",
-            "sysctl vm.mem_profiling=1; sort -nr /proc/allocinfo | head -20",
-            "its first lines name a driver or module",
-        ),
-        Remedy::new(
             Reach::Service,
             "limit what holds it: the ARC of ZFS, the balloon's target, a driver's rings",
             "echo BYTES > /sys/module/zfs/parameters/zfs_arc_max",
             "MemAvailable rises by as much",
+        ),
+        Remedy::new(
+            Reach::Machine,
+            "let the kernel count pages by the code that allocated them (Linux 6.10 and later, \
+             CONFIG_MEM_ALLOC_PROFILING)",
+            "sysctl vm.mem_profiling=1; sort -nr /proc/allocinfo | head -20",
+            "its first lines name a driver or module",
         ),
     ],
     judge,

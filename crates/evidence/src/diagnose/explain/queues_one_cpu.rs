@@ -24,7 +24,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Look,
             "see which CPUs may handle them, and whether something spreads them",
-            "grep . /proc/irq/*/smp_affinity_list; systemctl is-active irqbalance",
+            "cat /proc/interrupts; sleep 10; cat /proc/interrupts",
             "the lines of the device have one CPU each, the same",
         ),
         Remedy::new(

@@ -41,10 +41,12 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let headed = are_names(lines.ahead(0)).then(|| TABLES.iter().find_map(|t| t.layout(&words)));
     let headed = headed.flatten();
     let layout = match headed {
-        // A heading without a row may be a sentence.
-        Some(layout) => (1..=ROWS_AHEAD)
-            .any(|by| layout.row(&self::words(lines.ahead(by))).is_some())
-            .then_some(layout)?,
+        // A heading without a row may be a sentence, unless a command prints it.
+        Some(layout) => {
+            let row = |by: usize| layout.row(&self::words(lines.ahead(by))).is_some();
+            let printed = !out.latest_command().is_empty();
+            (printed || (1..=ROWS_AHEAD).any(row)).then_some(layout)?
+        }
         None => of_command(&words, out.latest_command())?,
     };
     let source = layout.table.source;
