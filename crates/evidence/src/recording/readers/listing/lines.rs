@@ -117,6 +117,10 @@ struct Same {
 
 impl Reader for Same {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        // Such lines stand above a table of the same command, apart from it.
+        if line.trim().is_empty() {
+            return Taken::Yes;
+        }
         let found = find(line).filter(|(template, _)| template.source == self.source);
         if found.is_none() {
             return Taken::No;
