@@ -1,6 +1,7 @@
 //! Finds out what a text is and hands its lines to the reader that knows them.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
 use super::build::Builder;
@@ -97,7 +98,7 @@ impl Builder {
         if bytes.len() > TICKET_BYTES_MAX {
             self.read_lines(&mut bytes.as_ref(), Places::default());
         } else {
-            let (text, places) = normalise(&bytes, &understood);
+            let (text, places) = plain(&bytes);
             // JSON of a tool may have stood behind something, or within other JSON.
             if readers::read_json(text.as_bytes(), self) {
                 return Ok(());
@@ -190,10 +191,23 @@ fn understood(text: &str) -> usize {
     understood.saturating_sub(builder.finish().problems.len())
 }
 
+/// Most looks at parts of a text: what it takes to make plain lines of it is bounded, of the most
+/// hostile one too. A ticket has some dozens.
+const LOOKS_MAX: usize = 50_000;
+
+/// A text as plain lines. What is too much to look at stays as it is.
+fn plain(decoded: &[u8]) -> (String, Places) {
+    let looks = Cell::new(0);
+    normalise(decoded, &|text| {
+        looks.set(looks.get() + 1);
+        if looks.get() > LOOKS_MAX { 0 } else { understood(text) }
+    })
+}
+
 /// A whole text as its readers see it: plain lines in UTF-8, without what mails, trackers,
 /// terminals, logs and tools for many machines put around listings.
 pub fn normalised(text: &[u8]) -> String {
-    normalise(&decoded(text), &understood).0
+    plain(&decoded(text)).0
 }
 
 /// Bytes of a text from which on it may be read with [`Builder::read_long`].
