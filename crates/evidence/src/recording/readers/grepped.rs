@@ -21,8 +21,10 @@ const NAMES: [&str; 12] = [
     "oom_kill",
     "oom_group_kill",
 ];
-/// Periods from which on their share that was throttled says something: 10 s of them.
+/// Periods from which on their share that was throttled says something: 10 s of them; and throttled
+/// ones from which on it does in a younger cgroup, too: each is a tenth of a second.
 const PERIODS_MIN: f64 = 100.0;
+const THROTTLED_MIN: f64 = 10.0;
 
 /// A line of such a file: the cgroup or the process, and what the file says.
 #[derive(Debug, PartialEq)]
@@ -126,7 +128,7 @@ fn throttled(subject: &Subject, (periods, throttled): (f64, f64), out: &mut Buil
     } else if throttled <= 0.0 {
         // Never throttled, or no quota at all.
         out.put(Field::CgroupThrottled, subject, None, 0.0);
-    } else if periods >= PERIODS_MIN {
+    } else if periods >= PERIODS_MIN || throttled >= THROTTLED_MIN {
         out.put(Field::CgroupThrottledEver, subject, None, percent(throttled, periods));
     }
 }
@@ -193,6 +195,22 @@ mod tests {
             all_understood(&recording);
             let cgroup = Subject::Cgroup("/system.slice/api.service".into());
             assert_eq!(values(&recording, Field::CgroupThrottledEver, &cgroup), [75.0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_young_cgroup_has_few_periods() {
+        let cgroup = Subject::Cgroup("/".into());
+        for (periods, hit, wanted) in
+            [(50, 25, Some(50.0)), (12, 12, Some(100.0)), (8, 5, None), (90, 9, None)]
+        {
+            let recording = read(&format!(
+                "$ cat /sys/fs/cgroup/cpu.stat\nusage_usec 5\nnr_periods {periods}\n\
+                 nr_throttled {hit}\nthrottled_usec 9\n"
+            ));
+            all_understood(&recording);
+            let ever = values(&recording, Field::CgroupThrottledEver, &cgroup);
+            assert_eq!(ever.first().copied(), wanted, "{hit} of {periods}");
         }
     }
 
