@@ -130,8 +130,8 @@ impl Look<'_> {
         subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
     }
 
-    /// Every reading of a state, whichever listing has it: several listings of one state are one line
-    /// in their order, as somebody took them one after the other.
+    /// Every reading of a state, whichever listing has it: several listings of one state are one
+    /// line in their order, as somebody took them one after the other.
     pub(crate) fn all_readings(&self, field: Field) -> Vec<Line> {
         let mut lines = Vec::new();
         for (subject, all) in self.host.subjects(field) {

@@ -4,34 +4,7 @@ mod rate;
 
 use serde::Serialize;
 
-use super::unit::{About, Span, Unit};
-
-macro_rules! fields {
-    ($($variant:ident $key:literal $unit:ident $span:ident $name:literal;)*) => {
-        /// A quantity. What it is about is the [`super::Subject`].
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Field {
-            $(#[doc = $name] $variant,)*
-        }
-
-        impl Field {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// What is said about it.
-            pub const fn about(self) -> About {
-                match self {
-                    $(Self::$variant => About {
-                        key: $key,
-                        unit: Unit::$unit,
-                        span: Span::$span,
-                        name: $name,
-                    },)*
-                }
-            }
-        }
-    };
-}
+use super::unit::{About, Span, Unit, fields};
 
 fields! {
     // Processor time, of the machine (mean of its CPUs) or of one CPU. proc_stat(5).

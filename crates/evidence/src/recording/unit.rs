@@ -48,3 +48,32 @@ pub struct About {
     /// Its name in a sentence.
     pub name: &'static str,
 }
+
+/// The quantities, each with its name, unit, meaning in time and words.
+macro_rules! fields {
+    ($($variant:ident $key:literal $unit:ident $span:ident $name:literal;)*) => {
+        /// A quantity. What it is about is the [`super::Subject`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Field {
+            $(#[doc = $name] $variant,)*
+        }
+
+        impl Field {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What is said about it.
+            pub const fn about(self) -> About {
+                match self {
+                    $(Self::$variant => About {
+                        key: $key,
+                        unit: Unit::$unit,
+                        span: Span::$span,
+                        name: $name,
+                    },)*
+                }
+            }
+        }
+    };
+}
+pub(super) use fields;

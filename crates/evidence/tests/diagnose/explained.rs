@@ -1,5 +1,5 @@
-//! What each mechanism of the machine's model must find, and what it must leave alone: a text each,
-//! with the first finding (nothing: no finding above a note).
+//! What each mechanism of the machine's model must find, and what it must leave alone: a text
+//! each, with the first finding (nothing: no finding above a note).
 
 use super::{Text, notes, of_texts, suffers};
 use hugewise_evidence::diagnose::Load;
@@ -162,12 +162,16 @@ $ ps -o pid,rss,comm -p 733
     733 3445728 collector
 ";
     "thrashes" "thrashing" "\
-10:00:01     pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s pgscank/s pgscand/s pgsteal/s    %vmeff
-10:00:02     48000.00      0.00   2100.00   1800.00  31000.00   9000.00  21000.00  30000.00    100.00
+10:00:01     pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s pgscank/s pgscand/s \
+pgsteal/s    %vmeff
+10:00:02     48000.00      0.00   2100.00   1800.00  31000.00   9000.00  21000.00  \
+30000.00    100.00
 ";
     "starts-up" "" "\
-10:00:01     pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s pgscank/s pgscand/s pgsteal/s    %vmeff
-10:00:02     48000.00      0.00    900.00    400.00   3000.00      0.00      0.00      0.00      0.00
+10:00:01     pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s pgscank/s pgscand/s \
+pgsteal/s    %vmeff
+10:00:02     48000.00      0.00    900.00    400.00   3000.00      0.00      0.00      \
+0.00      0.00
 ";
     "since-boot" "" "\
 $ grep -E 'compact_|pgscan' /proc/vmstat
@@ -186,7 +190,8 @@ compact_fail 80110
 compact_success 831094
 ";
     "direct-beside-free" "compaction" "\
-$ grep -E 'pgscan|compact_|thp_fault' /proc/vmstat; sleep 10; grep -E 'pgscan|compact_|thp_fault' /proc/vmstat
+$ grep -E 'pgscan|compact_|thp_fault' /proc/vmstat; sleep 10; grep -E \
+'pgscan|compact_|thp_fault' /proc/vmstat
 pgscan_kswapd 5000
 pgscan_direct 700000
 compact_stall 9000
@@ -210,8 +215,10 @@ Linux 6.1.0-18-amd64 (db9) 	11/28/2026 	_x86_64_	(64 CPU)
 avg-cpu:  %user   %nice %system %iowait  %steal   %idle
            3.10    0.00    1.20    4.40    0.00   91.30
 
-Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util
-sdc            172.00   1376.00     0.00   0.00   61.20     8.00   21.00    168.00     2.00   4.65   84.10     8.00   12.10  99.80
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  \
+%wrqm w_await wareq-sz  aqu-sz  %util
+sdc            172.00   1376.00     0.00   0.00   61.20     8.00   21.00    168.00     2.00   \
+4.65   84.10     8.00   12.10  99.80
 ";
     "busy-and-nobody-waits" "" "\
 Linux 6.1.0-18-amd64 (db9) 	11/28/2026 	_x86_64_	(64 CPU)
@@ -219,42 +226,57 @@ Linux 6.1.0-18-amd64 (db9) 	11/28/2026 	_x86_64_	(64 CPU)
 avg-cpu:  %user   %nice %system %iowait  %steal   %idle
            3.10    0.00    1.20    0.20    0.00   95.50
 
-Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util
-nvme1n1       9172.00  73376.00     0.00   0.00    0.09     8.00    0.00      0.00     0.00   0.00    0.00     0.00    0.80  71.80
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  \
+%wrqm w_await wareq-sz  aqu-sz  %util
+nvme1n1       9172.00  73376.00     0.00   0.00    0.09     8.00    0.00      0.00     0.00   \
+0.00    0.00     0.00    0.80  71.80
 ";
     "no-time-in-use" "disk_latency" "\
 avg-cpu:  %user   %nice %system %iowait  %steal   %idle
            2.00    0.00    2.00   38.00    0.00   58.00
 
-Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util
-xvdb             12.00  210.00    192.00   1680.00     0.00     0.00   0.00   0.00    4.10    9.30   0.00    16.00     8.00   0.00   0.00
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await \
+w_await aqu-sz rareq-sz wareq-sz  svctm  %util
+xvdb             12.00  210.00    192.00   1680.00     0.00     0.00   0.00   0.00    4.10    \
+9.30   0.00    16.00     8.00   0.00   0.00
 ";
     "one-bad-second" "disk_bandwidth" "\
 $ iostat -dx 1
-Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util
-sdd              0.00  130.00      0.00  66560.00     0.00     0.00   0.00   0.00    0.00  240.00  31.00     0.00   512.00   7.60 100.00
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await \
+w_await aqu-sz rareq-sz wareq-sz  svctm  %util
+sdd              0.00  130.00      0.00  66560.00     0.00     0.00   0.00   0.00    0.00  \
+240.00  31.00     0.00   512.00   7.60 100.00
 
-Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util
-sdd              0.00    0.00      0.00      0.00     0.00     0.00   0.00   0.00    0.00    0.00  31.00     0.00     0.00   0.00 100.00
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await \
+w_await aqu-sz rareq-sz wareq-sz  svctm  %util
+sdd              0.00    0.00      0.00      0.00     0.00     0.00   0.00   0.00    0.00    \
+0.00  31.00     0.00     0.00   0.00 100.00
 ";
     "bytes-without-requests" "disk_bandwidth" "\
-Device:    rrqm/s wrqm/s   r/s   w/s  rsec/s  wsec/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util
+Device:    rrqm/s wrqm/s   r/s   w/s  rsec/s  wsec/s    rkB/s    wkB/s avgrq-sz avgqu-sz   \
+await  svctm  %util
 cciss/c0d1   4400.00 10.00  0.00  0.00 36000.00 80.00 18000.00 40.00 0.00 610.00 0.00 0.00 100.00
 ";
     "one-at-a-time" "serial_requests" "\
 avg-cpu:  %user   %nice %system %iowait  %steal   %idle
           10.00    0.00    5.00   41.00    0.00   44.00
 
-Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util
-nvme2n1          0.00 6100.00      0.00 24400.00     0.00     0.00   0.00   0.00    0.00    0.14   0.90     0.00     4.00   0.14  87.00
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await \
+w_await aqu-sz rareq-sz wareq-sz  svctm  %util
+nvme2n1          0.00 6100.00      0.00 24400.00     0.00     0.00   0.00   0.00    0.00    \
+0.14   0.90     0.00     4.00   0.14  87.00
 ";
     "disk-listing-alone" "" "\
 Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util
 sdb               1.40     19.60     0.00   38.00    14.00    0.05   0.11
 ";
     "pool-too-small" "hugetlb_refused" "\
-2026-11-27 10:11:12.301 UTC [911] FATAL:  could not map anonymous shared memory: Cannot allocate memory
-2026-11-27 10:11:12.301 UTC [911] HINT:  This error usually means that PostgreSQL's request for a shared memory segment exceeded available memory, swap space, or huge pages. To reduce the request size (currently 9214885888 bytes), reduce PostgreSQL's shared memory usage, perhaps by reducing shared_buffers or max_connections.
+2026-11-27 10:11:12.301 UTC [911] FATAL:  could not map anonymous shared memory: Cannot \
+allocate memory
+2026-11-27 10:11:12.301 UTC [911] HINT:  This error usually means that PostgreSQL's request \
+for a shared memory segment exceeded available memory, swap space, or huge pages. To reduce \
+the request size (currently 9214885888 bytes), reduce PostgreSQL's shared memory usage, \
+perhaps by reducing shared_buffers or max_connections.
 $ grep -i huge /proc/meminfo
 HugePages_Total:    4096
 HugePages_Free:     4096
@@ -263,7 +285,8 @@ HugePages_Surp:        0
 Hugepagesize:       2048 kB
 ";
     "sigbus-beside-pool" "hugetlb_sigbus" "\
-2026-11-27 10:11:12.301 UTC [1] LOG:  server process (PID 77) was terminated by signal 7: Bus error
+2026-11-27 10:11:12.301 UTC [1] LOG:  server process (PID 77) was terminated by signal 7: Bus \
+error
 $ grep -i huge /proc/meminfo
 HugePages_Total:    4096
 HugePages_Free:      100
@@ -275,10 +298,12 @@ Hugepagesize:       2048 kB
 912:M 27 Nov 2026 10:11:12.031 # Can't save in background: fork: Cannot allocate memory
 ";
     "no-connection" "connections_exhausted" "\
-2026-11-27 10:11:12.031 ERROR [worker-9] o.a.Pool - orders - Connection is not available, request timed out after 5001ms (total=20, active=20, idle=0, waiting=31)
+2026-11-27 10:11:12.031 ERROR [worker-9] o.a.Pool - orders - Connection is not available, \
+request timed out after 5001ms (total=20, active=20, idle=0, waiting=31)
 ";
     "connections-left" "" "\
-2026-11-27 10:11:12.031 DEBUG [pool housekeeper] com.zaxxer.hikari.pool.HikariPool - orders - Pool stats (total=20, active=3, idle=17, waiting=1)
+2026-11-27 10:11:12.031 DEBUG [pool housekeeper] com.zaxxer.hikari.pool.HikariPool - orders - \
+Pool stats (total=20, active=3, idle=17, waiting=1)
 ";
     "statements-wait" "statement_locks" "\
 # Time: 2026-11-27T10:11:12.000001Z
@@ -303,21 +328,33 @@ select * from seats where hall = 7;
 ";
     "table-changed" "metadata_lock" "\
 mysql> show processlist;
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
-| Id  | User | Host      | db   | Command | Time | State                           | Info                               |
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
-|   7 | app  | localhost | shop | Sleep   |  700 |                                 | NULL                               |
-|   8 | app  | localhost | shop | Query   |  300 | Waiting for table metadata lock | alter table seats add note text    |
-|   9 | app  | localhost | shop | Query   |  200 | Waiting for table metadata lock | select * from seats                |
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
+| Id  | User | Host      | db   | Command | Time | State                           | \
+Info                               |
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
+|   7 | app  | localhost | shop | Sleep   |  700 |                                 | \
+NULL                               |
+|   8 | app  | localhost | shop | Query   |  300 | Waiting for table metadata lock | alter \
+table seats add note text    |
+|   9 | app  | localhost | shop | Query   |  200 | Waiting for table metadata lock | select * \
+from seats                |
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
 ";
     "one-waits-for-a-table" "" "\
 mysql> show processlist;
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
-| Id  | User | Host      | db   | Command | Time | State                           | Info                               |
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
-|   8 | app  | localhost | shop | Query   |    1 | Waiting for table metadata lock | alter table seats add note text    |
-+-----+------+-----------+------+---------+------+---------------------------------+------------------------------------+
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
+| Id  | User | Host      | db   | Command | Time | State                           | \
+Info                               |
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
+|   8 | app  | localhost | shop | Query   |    1 | Waiting for table metadata lock | alter \
+table seats add note text    |
++-----+------+-----------+------+---------+------+---------------------------------+----------\
+--------------------------+
 ";
     "udp-unread" "datagrams_unread" "\
 Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
@@ -383,13 +420,18 @@ $ grep -E 'CPU|ens' /proc/interrupts
   42:          0   88110220          0          0   PCI-MSI 1048577-edge      ens1f0-1
 ";
     "container-at-limit" "container_full" "\
-CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK I/O         PIDS
-0a1b2c3d4e5f   orders    12.10%    1.491GiB / 1.5GiB     99.40%    1.2GB / 800MB     12MB / 4MB        31
-1a1b2c3d4e5f   web       2.10%     100.1MiB / 1.5GiB     6.50%     1.2GB / 800MB     12MB / 4MB        11
+CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK \
+I/O         PIDS
+0a1b2c3d4e5f   orders    12.10%    1.491GiB / 1.5GiB     99.40%    1.2GB / 800MB     12MB / \
+4MB        31
+1a1b2c3d4e5f   web       2.10%     100.1MiB / 1.5GiB     6.50%     1.2GB / 800MB     12MB / \
+4MB        11
 ";
     "container-with-room" "" "\
-CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK I/O         PIDS
-0a1b2c3d4e5f   orders    12.10%    0.491GiB / 1.5GiB     33.40%    1.2GB / 800MB     12MB / 4MB        31
+CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O           BLOCK \
+I/O         PIDS
+0a1b2c3d4e5f   orders    12.10%    0.491GiB / 1.5GiB     33.40%    1.2GB / 800MB     12MB / \
+4MB        31
 ";
     "one-node-full" "cluster_node" "\
 $ kubectl top nodes

@@ -42,8 +42,8 @@ fn judge(look: &Look<'_>) -> Answer {
                     disk that fails, gives SIGBUS as well";
         return Answer { evidence, ..Answer::unknown(&[MEMINFO]) }.and([Evidence::derived(text)]);
     };
-    let why = "a page is charged to the cgroup when it is touched: above its limit the kernel sends \
-               SIGBUS, whatever the pool has left";
+    let why = "a page is charged to the cgroup when it is touched: above its limit the kernel \
+               sends SIGBUS, whatever the pool has left";
     let text = format!("there is a HugeTLB pool of {}", write::bytes(pool.value));
     Answer::yes(0.7, evidence).and([look.say(&pool, &text), Evidence::derived(why)])
 }

@@ -262,7 +262,7 @@ const MOSTLY_PERCENT: f64 = 50.0;
 /// What a single look at the counts of cgroups says: of all the time since each began, which tells
 /// little about now.
 fn ever_throttled(look: &Look<'_>) -> Answer {
-    let top = look.top(Field::CgroupThrottledEver).or_else(|| young(look));
+    let top = look.top(Field::CgroupThrottledEver);
     let Some(top) = top else { return Answer::unknown(&[CGROUPS]) };
     let mut evidence = look.quote(&top);
     if top.value < look.limit(T::ThrottledHigh) {
@@ -273,16 +273,6 @@ fn ever_throttled(look: &Look<'_>) -> Answer {
         evidence.field = Some(Field::CgroupThrottled);
     }
     Answer::yes(top.value / 100.0, vec![evidence]).lacking(&[CGROUPS])
-}
-
-/// The same of a cgroup that is seconds old: of few periods the share is what it is.
-fn young(look: &Look<'_>) -> Option<Seen> {
-    const PERIODS_MIN: f64 = 10.0;
-    let throttled = look.top(Field::CgroupThrottledCount)?;
-    let periods = look.peak(Field::CgroupPeriodCount, &throttled.subject)?;
-    let percent = throttled.value / periods.value.max(1.0) * 100.0;
-    let ever = Seen { field: Field::CgroupThrottledEver, value: percent, ..throttled };
-    (periods.value >= PERIODS_MIN).then_some(ever)
 }
 
 /// Does a cgroup use up its CPU quota?

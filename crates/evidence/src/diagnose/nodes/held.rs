@@ -1,7 +1,8 @@
 //! Disks that something other than the disk holds back: a limit of a cloud volume or cgroup, a
 //! controller without its write cache.
 
-use super::io::{self, Disk, disks};
+use super::disk::{Disk, disks};
+use super::io;
 use super::log;
 use super::prelude::*;
 use crate::recording::readers::controller::WRITE_CACHE;

@@ -1,98 +1,14 @@
 //! Disks: saturated, by what kind of requests, and whose.
 
+use super::disk::{Disk, disks};
 use super::prelude::*;
 use super::traffic::Traffic;
 use crate::diagnose::interval::{episodes, spacing_s};
 use crate::recording::readers::kernel_log::DISK_LOG;
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.
 const BLOCK_BYTES: f64 = 4096.0;
-
-/// What is looked up in the rows of a disk.
-const COLUMNS: [Field; 13] = [
-    Field::DiskBusy,
-    Field::DiskTransfers,
-    Field::DiskQueue,
-    Field::DiskAwait,
-    Field::DiskReadAwait,
-    Field::DiskWriteAwait,
-    Field::DiskReads,
-    Field::DiskWrites,
-    Field::DiskReadBytes,
-    Field::DiskWriteBytes,
-    Field::DiskRequestBytes,
-    Field::DiskFlushes,
-    Field::DiskFlushAwait,
-];
-
-/// How busy a disk was, with the other columns of the same rows.
-pub(super) struct Disk<'a> {
-    pub(super) line: Line,
-    columns: BTreeMap<Field, &'a Series>,
-    /// Whether its own columns contradict how busy it is said to be: that follows from them then.
-    suspect: bool,
-}
-
-impl<'a> Disk<'a> {
-    fn new(look: &Look<'a>, line: Line) -> Self {
-        let later = line.later.iter().map(|(_, id)| *id);
-        let sources: BTreeSet<SourceId> = later.chain([line.source]).collect();
-        let column = |field: Field| {
-            let all = look.host.series.get(&field)?.get(&line.subject)?;
-            Some((field, all.iter().find(|series| series.is_of(&sources))?))
-        };
-        let columns = COLUMNS.into_iter().filter_map(column).collect();
-        let mut disk = Self { line, columns, suspect: false };
-        disk.contradict();
-        disk
-    }
-
-    /// The value of `field` in the row of a sample.
-    pub(super) fn get(&self, field: Field, index: usize) -> Option<f64> {
-        let point = self.line.points.get(index)?;
-        match field {
-            Field::DiskBusy => Some(point.value),
-            _ => self.columns.get(&field)?.beside(index, point.at),
-        }
-    }
-
-    /// Requests that are in flight at a time, by Little's law: their rate times their time.
-    fn in_flight(&self, index: usize) -> Option<f64> {
-        const PARTS: [(Field, Field); 3] = [
-            (Field::DiskReads, Field::DiskReadAwait),
-            (Field::DiskWrites, Field::DiskWriteAwait),
-            (Field::DiskTransfers, Field::DiskAwait),
-        ];
-        let part = |(rate, wait)| Some(self.get(rate, index)? * self.get(wait, index)? / 1000.0);
-        PARTS.into_iter().filter_map(part).reduce(f64::max)
-    }
-
-    /// Some kernels and drivers keep no time of a disk's use (`io_ticks` in block/genhd.c): a disk
-    /// that serves requests and was never busy was busy as long as they took.
-    fn contradict(&mut self) {
-        for index in 0..self.line.points.len() {
-            let Some(in_flight) = self.in_flight(index) else { continue };
-            let point = &mut self.line.points[index];
-            if point.value < IDLE_PERCENT && in_flight >= IN_FLIGHT_MIN {
-                point.value = (in_flight * 100.0).min(100.0);
-                self.line.ground = Ground::Derived;
-                self.suspect = true;
-            }
-        }
-    }
-}
-
-/// A disk that is said to be less busy, with as many requests in flight or more, is not.
-const IDLE_PERCENT: f64 = 1.0;
-const IN_FLIGHT_MIN: f64 = 0.3;
-
-/// The disks that are hardware, each with its columns.
-pub(super) fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
-    let of_disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
-    super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(look, line))
-}
 
 /// The sample of a disk that says most: saturated first, then the busiest.
 struct Worst<'a> {

@@ -4,6 +4,7 @@ mod age;
 mod balance;
 mod cpu;
 mod defaults;
+mod disk;
 mod events;
 mod heap;
 mod held;
