@@ -89,7 +89,7 @@ fn files_that_are_called_alike_are_of_several_hosts() {
 #[test]
 fn what_cannot_be_compared_is_said() {
     let scratch = Scratch::new();
-    let mut files = written(&scratch, &[("a", top(50.0, &[])), ("b", top(90.0, &[]))]);
+    let mut files = written(&scratch, &[("a", top(50.0, &[])), ("b", top(80.0, &[]))]);
     let (code, said) = placement(&files);
     assert!(code == Some(5) && said.contains("at least 3 are needed"), "{code:?}: {said}");
     files.push("/nowhere/c.txt".into());

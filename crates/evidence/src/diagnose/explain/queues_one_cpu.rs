@@ -62,6 +62,11 @@ struct Device {
 
 /// Do all queues of a device interrupt one CPU?
 fn judge(look: &Look<'_>) -> Answer {
+    // The CPUs' own time in interrupts says it better than counts since boot.
+    let timed = look.lines(Field::CpuSoftirq, |subject| matches!(subject, Subject::Cpu(_)));
+    if timed.len() > 1 {
+        return Answer::unknown(&[]);
+    }
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut first = None;
     for line in look.lines(Field::IrqCount, |_| true) {
