@@ -17,7 +17,8 @@ cgroups, mount, df, ethtool, multipath -ll, MegaCli and ssacli, Java GC logs, js
 and LATENCY of Redis, views of PostgreSQL by psql, status pages of nginx and php-fpm, and \
 what 'hugewise record' wrote: also several in one file, pasted with prompts. Three machines \
 or more are compared: a host that is busier than the others is a warning.\n\n\
-Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
+Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, or a \
+resource under pressure, 4 critical \
 findings, 5 nothing found and a part of the input was left out, or no question could be \
 answered, 1 unreadable input.\n\n\
 Examples:\n  hugewise diagnose                 # this machine, ten seconds\n  \

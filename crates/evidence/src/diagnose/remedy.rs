@@ -88,6 +88,11 @@ impl Remedy {
     ) -> Self {
         Self { reach, what, command: Cow::Borrowed(command), verify, when: When::Always }
     }
+
+    /// The same step with a command that names what the text names.
+    pub(super) fn with(&self, command: String) -> Self {
+        Self { command: Cow::Owned(command), ..self.clone() }
+    }
 }
 
 /// What is known of the machine that decides which remedies are shown; `None`: they all are.

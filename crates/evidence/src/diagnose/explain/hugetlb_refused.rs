@@ -86,5 +86,30 @@ fn judge(look: &Look<'_>) -> Answer {
         let text = format!("it may lock {} of memory", write::bytes(limit.value));
         look.say(&limit, &text)
     });
-    answer.and(small).and(lock)
+    answer.and(small).and(lock).mended_by(cure(look, server, wanted.as_ref()))
+}
+
+/// Room beside what the server asked for, as it asks for a little more when it starts.
+const HEADROOM_PERCENT: f64 = 2.0;
+
+/// The step that gives it the pages: a larger pool where that is too small, else the limit of
+/// locked memory where that is.
+fn cure(look: &Look<'_>, server: &Subject, wanted: Option<&Seen>) -> Vec<Remedy> {
+    let find = |reach: Reach| EXPLANATION.remedies.iter().find(|remedy| remedy.reach == reach);
+    let (Some(service), Some(machine)) = (find(Reach::Service), find(Reach::Machine)) else {
+        return Vec::new();
+    };
+    let Some(wanted) = wanted.map(|seen| seen.value) else { return Vec::new() };
+    if look.peak(Field::MemlockLimit, server).is_some_and(|limit| limit.value < wanted) {
+        return vec![service.clone()];
+    }
+    let pool = pool_bytes(look, server);
+    let page = look.state(Field::HugetlbPage).filter(|page| page.value > 0.0);
+    match (pool, page) {
+        (Some(pool), Some(page)) if pool.value < wanted => {
+            let pages = (wanted * (1.0 + HEADROOM_PERCENT / 100.0) / page.value).ceil();
+            vec![machine.with(format!("hugewise hugetlb plan; sysctl vm.nr_hugepages={pages}"))]
+        }
+        _ => vec![machine.clone()],
+    }
 }

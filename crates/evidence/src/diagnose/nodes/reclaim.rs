@@ -3,6 +3,7 @@
 use super::prelude::*;
 use crate::diagnose::machine::memory;
 use crate::diagnose::narrow::Narrow;
+use crate::diagnose::remedy::{self, Reach, Remedy};
 use crate::functions::RECLAIM;
 use crate::hugetlb::tables;
 use hugewise_base::units::{Bytes, saturating_u64};
@@ -353,7 +354,9 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
     let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
         look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
     });
+    let size = costliest.as_ref().map(|segment| segment.bytes.0 as f64);
     let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
+    let answer = answer.mended_by(cure_of_tables(size));
     match costliest.and_then(|found| segment(look, &segments, &found)) {
         Some(evidence) => answer.and([evidence]),
         None => answer
@@ -363,6 +366,20 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
             )])
             .lacking(&[SEGMENTS, PROCESS_TABLES]),
     }
+}
+
+/// What removes page tables first: the shared segment in HugeTLB pages, of which each needs one
+/// entry instead of 512, with its size where that is known; then the other steps.
+fn cure_of_tables(size: Option<f64>) -> Vec<Remedy> {
+    let ladder = remedy::ladder("page_tables").unwrap_or_default();
+    let (mut steps, others): (Vec<Remedy>, Vec<Remedy>) =
+        ladder.iter().cloned().partition(|remedy| remedy.reach == Reach::Service);
+    if let (Some(step), Some(size)) = (steps.first_mut(), size) {
+        let mebibytes = (size / f64::from(1 << 20)).ceil();
+        *step = step.with(step.command.replace("SEGMENT_SIZE", &format!("{mebibytes}M")));
+    }
+    steps.extend(others.into_iter().filter(|remedy| remedy.reach != Reach::Look));
+    steps
 }
 
 /// The program whose processes have most page tables.
