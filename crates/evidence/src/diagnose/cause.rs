@@ -194,6 +194,7 @@ named_enum! {
         QueuesOneCpu "queues_one_cpu",
         ContainerFull "container_full",
         ClusterNode "cluster_node",
+        ProcessInKernel "process_in_kernel",
     }
 }
 

@@ -446,6 +446,14 @@ NAME     CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%
 node-a   2810m        38%    9001Mi          60%
 node-b   2010m        23%    5001Mi          33%
 ";
+    "mostly-in-the-kernel" "process_in_kernel" "\
+10:00:01      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+10:00:02     1000      4411   20.00   91.00    0.00    0.00  111.00     3  ingest
+";
+    "mostly-its-own-code" "" "\
+10:00:01      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+10:00:02     1000      4411   91.00   20.00    0.00    0.00  111.00     3  ingest
+";
     "ksoftirqd-of-many" "interrupts_one_cpu" "\
 top - 19:40:12 up 33 days,  2:01,  1 user,  load average: 1.42, 1.31, 1.22
 %Cpu(s):  3.1 us,  2.0 sy,  0.0 ni, 91.6 id,  0.0 wa,  0.0 hi,  3.3 si,  0.0 st

@@ -19,6 +19,7 @@ mod memory_unlisted;
 mod metadata_lock;
 mod prelude;
 mod process_grows;
+mod process_in_kernel;
 mod queues_one_cpu;
 mod ring_missed;
 mod rows_examined;
@@ -53,4 +54,5 @@ pub(super) const ALL: &[&Explanation] = &[
     &queues_one_cpu::EXPLANATION,
     &container_full::EXPLANATION,
     &cluster_node::EXPLANATION,
+    &process_in_kernel::EXPLANATION,
 ];
