@@ -38,8 +38,9 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if words.len() < 3 {
         return None;
     }
-    let headed = are_names(lines.ahead(0)).then(|| TABLES.iter().find_map(|t| t.layout(&words)));
-    let headed = headed.flatten();
+    // A number or a mark before the heading would set off every row.
+    let headed = words.first().filter(|first| are_names(first));
+    let headed = headed.and_then(|_| TABLES.iter().find_map(|table| table.layout(&words)));
     let layout = match headed {
         // A heading without a row may be a sentence, unless a command prints it.
         Some(layout) => {
