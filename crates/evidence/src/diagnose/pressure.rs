@@ -65,7 +65,7 @@ fn busiest(look: &Look<'_>) -> Option<Evidence> {
     Some(look.say(&seen, &text))
 }
 
-/// CPUs are full where next to none is idle: whatever uses them, whoever else wants to run waits.
+/// CPUs are full where next to none is idle and, as far as that is known, more tasks want to run.
 fn cpus(look: &Look<'_>) -> Option<Pressure> {
     const FULL_PERCENT: f64 = 97.0;
     let line = look.busy(&Subject::Machine)?;
@@ -77,7 +77,12 @@ fn cpus(look: &Look<'_>) -> Option<Pressure> {
     let in_kernel = kernel.is_some_and(|mean| mean.value >= look.limit(T::KernelHigh));
     let next = if listed.is_none() && !in_kernel { PROCESSES } else { SYMBOLS };
     let queue = [Field::RunQueue, Field::Load1].map(|field| look.highest_of(field));
-    let queue = queue.into_iter().flatten().next().map(|seen| look.quote(&seen));
+    let queue = queue.into_iter().flatten().next();
+    // As many tasks as CPUs, all at work: nobody waits for one.
+    if queue.as_ref().zip(look.cpus()).is_some_and(|(queue, cpus)| queue.value <= cpus) {
+        return None;
+    }
+    let queue = queue.map(|seen| look.quote(&seen));
     let busy = [look.say(&busy, &text)];
     let evidence = busy.into_iter().chain(queue).chain(shares(look)).chain(listed);
     Some(Pressure { resource: "cpus", load, evidence: evidence.collect(), next })

@@ -352,7 +352,7 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
     });
     let costliest = said.and_then(|said| said.costliest);
     let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
-        look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
+        look.say(&pool, "HugePages_Total 0: no HugeTLB pool: shared memory is in 4 KiB pages")
     });
     let size = costliest.as_ref().map(|segment| segment.bytes.0 as f64);
     let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
