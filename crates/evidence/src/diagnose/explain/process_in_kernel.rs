@@ -52,7 +52,9 @@ fn judge(look: &Look<'_>) -> Answer {
     let beside = [Field::ProcMinorFaults, Field::ProcMajorFaults, Field::ContextSwitches];
     let beside = beside.into_iter().filter_map(|field| look.mean_at(field, &most.subject));
     let beside = beside.filter(|seen| seen.value >= RATE_MIN_PER_S).map(|seen| look.quote(&seen));
-    let much = most.value >= SYSTEM_MIN_PERCENT && percent >= MOSTLY_PERCENT;
+    // Threads of the kernel have no time outside of it, and findings of their own.
+    let program = user > 0.0;
+    let much = program && most.value >= SYSTEM_MIN_PERCENT && percent >= MOSTLY_PERCENT;
     Answer::when(much, 0.5, vec![look.say(&most, &text)]).backed(beside)
 }
 
