@@ -35,33 +35,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// A few are what any program has in passing.
-const KEPT_MIN: f64 = 100.0;
-
 /// Does a program keep many connections that the peer closed?
 fn judge(look: &Look<'_>) -> Answer {
-    let counted = |state: &str| {
-        let named = |subject: &Subject| subject.to_string().replace('-', "_") == state;
-        look.top_of(Field::TcpInState, named)
-    };
-    let listed: Vec<&Socket> = in_state(look, SocketState::CloseWait);
-    let count = counted("CLOSE_WAIT").map_or(0.0, |seen| seen.value).max(listed.len() as f64);
-    let any = !look.host.sockets.is_empty() || look.top(Field::TcpInState).is_some();
-    if !any {
-        return Answer::unknown(&[SOCKETS]);
-    }
-    let alive = counted("ESTABLISHED").map(|seen| seen.value);
-    let alive = alive.unwrap_or(in_state(look, SocketState::Established).len() as f64);
-    let whose = most_named(&listed).map_or_else(String::new, |name| format!(", most of {name}"));
-    let text = format!(
-        "{} that the peer closed (CLOSE-WAIT){whose}, {} established",
-        write::counted(count, "connection", "connections"),
-        write::number(alive)
-    );
-    let evidence = match (counted("CLOSE_WAIT"), listed.first()) {
-        (Some(seen), _) => look.say(&seen, &text),
-        (None, Some(socket)) => observed(socket, text),
-        (None, None) => Evidence::derived(text),
-    };
-    Answer::when(count >= KEPT_MIN && count >= alive, 0.6, vec![evidence])
+    let kept = Connections::of(look, SocketState::CloseWait, "CLOSE_WAIT");
+    let Some(kept) = kept else { return Answer::unknown(&[SOCKETS]) };
+    let whose =
+        most_named(&kept.listed).map_or_else(String::new, |name| format!(", most of {name}"));
+    kept.outnumber(look, &format!("that the peer closed (CLOSE-WAIT){whose}"), 0.6)
 }

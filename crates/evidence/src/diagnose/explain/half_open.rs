@@ -35,34 +35,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// A few are what any busy port has in passing.
-const HALF_OPEN_MIN: f64 = 100.0;
-
 /// Are many connections half open?
 fn judge(look: &Look<'_>) -> Answer {
-    let counted = |state: &str| {
-        let named = |subject: &Subject| subject.to_string().replace('-', "_") == state;
-        look.top_of(Field::TcpInState, named)
-    };
-    let listed: Vec<&Socket> = in_state(look, SocketState::SynReceived);
-    let seen = counted("SYN_RECV");
-    let count = seen.as_ref().map_or(0.0, |seen| seen.value).max(listed.len() as f64);
-    if look.host.sockets.is_empty() && look.top(Field::TcpInState).is_none() {
-        return Answer::unknown(&[SOCKETS]);
-    }
-    let alive = counted("ESTABLISHED").map(|seen| seen.value);
-    let alive = alive.unwrap_or(in_state(look, SocketState::Established).len() as f64);
-    let port = listed.first().and_then(|socket| socket.local.rsplit(':').next());
-    let port = port.map_or_else(String::new, |port| format!(" to port {port}"));
-    let text = format!(
-        "{}{port} half open (SYN-RECV), {} established",
-        write::counted(count, "connection", "connections"),
-        write::number(alive)
-    );
-    let evidence = match (seen, listed.first()) {
-        (Some(seen), _) => look.say(&seen, &text),
-        (None, Some(socket)) => observed(socket, text),
-        (None, None) => Evidence::derived(text),
-    };
-    Answer::when(count >= HALF_OPEN_MIN && count >= alive, 0.5, vec![evidence])
+    let open = Connections::of(look, SocketState::SynReceived, "SYN_RECV");
+    let Some(open) = open else { return Answer::unknown(&[SOCKETS]) };
+    let port = open.listed.first().and_then(|socket| socket.local.rsplit(':').next());
+    let port = port.map_or_else(String::new, |port| format!("to port {port} "));
+    open.outnumber(look, &format!("{port}half open (SYN-RECV)"), 0.5)
 }

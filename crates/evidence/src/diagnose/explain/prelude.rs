@@ -1,6 +1,6 @@
 //! What nearly every explanation uses.
 
-pub(super) use super::sockets::{in_state, most_named, observed};
+pub(super) use super::sockets::{Connections, in_state, most_named, observed};
 pub(super) use crate::diagnose::answer::{Answer, Evidence};
 pub(super) use crate::diagnose::cause::{Cause, Severity};
 pub(super) use crate::diagnose::explanation::Explanation;

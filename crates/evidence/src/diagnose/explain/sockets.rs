@@ -1,8 +1,10 @@
 //! What explanations about sockets share.
 
-use crate::diagnose::answer::{Evidence, Ground};
+use crate::diagnose::answer::{Answer, Evidence, Ground};
 use crate::diagnose::look::Look;
-use crate::recording::{Socket, SocketState};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::write;
+use crate::recording::{Field, Socket, SocketState};
 use std::collections::BTreeMap;
 
 /// The sockets of the machine in that state.
@@ -25,4 +27,53 @@ pub(super) fn observed(socket: &Socket, text: String) -> Evidence {
     let mut evidence = Evidence::plain(Ground::Observed, text);
     evidence.source = Some(socket.source);
     evidence
+}
+
+/// Connections in one state, listed row by row or counted, against those that are established.
+pub(super) struct Connections<'a> {
+    /// Those that are listed.
+    pub(super) listed: Vec<&'a Socket>,
+    counted: Option<Seen>,
+    count: f64,
+    established: f64,
+}
+
+/// A few in a state that ends by itself are what any machine has in passing.
+const MANY_MIN: f64 = 100.0;
+
+impl<'a> Connections<'a> {
+    /// Those in `state`, which listings that count call `name`; `None` without any listing.
+    pub(super) fn of(look: &Look<'a>, state: SocketState, name: &str) -> Option<Self> {
+        if look.host.sockets.is_empty() && look.top(Field::TcpInState).is_none() {
+            return None;
+        }
+        let counted = |name: &str| {
+            look.top_of(Field::TcpInState, |subject| subject.to_string().replace('-', "_") == name)
+        };
+        let number = |counted: &Option<Seen>, listed: usize| {
+            counted.as_ref().map_or(0.0, |seen| seen.value).max(listed as f64)
+        };
+        let established = in_state(look, SocketState::Established).len();
+        let established = number(&counted("ESTABLISHED"), established);
+        let (listed, counted) = (in_state(look, state), counted(name));
+        let count = number(&counted, listed.len());
+        Some(Self { listed, counted, count, established })
+    }
+
+    /// Yes where there are many, and no fewer than established ones. `whose`: which connections
+    /// they are, behind their number.
+    pub(super) fn outnumber(self, look: &Look<'_>, whose: &str, weight: f64) -> Answer {
+        let text = format!(
+            "{} {whose}, {} established",
+            write::counted(self.count, "connection", "connections"),
+            write::number(self.established)
+        );
+        let evidence = match (&self.counted, self.listed.first()) {
+            (Some(seen), _) => look.say(seen, &text),
+            (None, Some(socket)) => observed(socket, text),
+            (None, None) => Evidence::derived(text),
+        };
+        let many = self.count >= MANY_MIN && self.count >= self.established;
+        Answer::when(many, weight, vec![evidence])
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::listing::Measure;
+use super::listing::measure::Measure;
 use super::prelude::*;
 
 /// A meter.

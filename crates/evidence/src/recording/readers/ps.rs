@@ -2,7 +2,7 @@
 //! counted by state. Its tables are in `data/listings.tsv`; its `%CPU` is a mean since a process
 //! began, which says nothing of now.
 
-use super::listing::Measure;
+use super::listing::measure::Measure;
 use super::prelude::*;
 
 /// Functions of the kernel in which tasks wait for a file server.

@@ -1,7 +1,7 @@
 //! Listings of a heading and rows, and of lines that are always the same, by `data/listings.tsv`.
 
 mod lines;
-mod measure;
+pub(super) mod measure;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,10 @@ use super::glance::Glance;
 use super::prelude::*;
 use super::ps;
 use crate::table::Row;
+use measure::Measure;
 use table::{Layout, ROWS, TABLES, usual};
 
 pub(super) use lines::{begins_line, may_line, put_line};
-pub(super) use measure::Measure;
 
 /// Whether a table may begin at a line.
 pub(super) fn may(line: &Glance<'_>) -> bool {
