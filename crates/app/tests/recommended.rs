@@ -52,7 +52,7 @@ fn here(command: &str) -> Result<String, String> {
     let short = short.iter().fold(command.to_owned(), |text, (long, one)| text.replace(long, one));
     let word =
         |name: &&str| short.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == *name);
-    let blank = ["PID", "CGROUP", "PEER", "SERVER", "-S DEV"];
+    let blank = ["PID", "CGROUP", "PEER", "SERVER", "SERVICE", "-S DEV"];
     if let Some(name) = blank.iter().find(|name| word(name) || short.contains("-S DEV")) {
         return Err(format!("{name} is the user's to fill in"));
     }

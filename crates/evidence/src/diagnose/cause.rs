@@ -195,6 +195,12 @@ named_enum! {
         ContainerFull "container_full",
         ClusterNode "cluster_node",
         ProcessInKernel "process_in_kernel",
+        ServerTrouble "server_trouble",
+        RuntimePauses "runtime_pauses",
+        ClusterCondition "cluster_condition",
+        UndoLog "undo_log",
+        LongWaits "long_waits",
+        EventProfile "event_profile",
     }
 }
 

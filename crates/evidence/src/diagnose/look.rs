@@ -8,7 +8,7 @@ use super::seen::{Seen, least, most};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
 use crate::recording::{
-    Field, Host, Point, Quote, Recording, Series, SourceId, Span, Stamp, Subject,
+    Field, Host, Point, Quote, Recording, Series, SourceId, SourceKind, Span, Stamp, Subject,
 };
 
 /// What a node sees: one machine, and the times for which its parent said yes.
@@ -354,7 +354,13 @@ impl Look<'_> {
     /// All memory in bytes, as a source says it or lets it be computed. Never used and free
     /// together: what counts as used differs between tools and their versions.
     pub(crate) fn memory_bytes(&self) -> Option<f64> {
-        self.state(Field::MemTotal).map(|total| total.value)
+        if let Some(total) = self.state(Field::MemTotal) {
+            return Some(total.value);
+        }
+        // BusyBox counts as used whatever is not free.
+        let (used, free) = (self.state(Field::MemUsed)?, self.state(Field::MemFree)?);
+        let source = self.recording.source(used.source)?;
+        (source.kind == SourceKind::BusyBox).then_some(used.value + free.value)
     }
 
     /// CPUs: as a source says, or as many as have values of their own.

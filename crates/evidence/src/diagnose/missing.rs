@@ -101,5 +101,10 @@ missing! {
         "cat /proc/schedstat; sleep 10; cat /proc/schedstat";
     FPM "php-fpm's pool (pm.status_path)" "curl -s localhost/status";
     NGINX "nginx's connections (stub_status)" "curl -s localhost/nginx_status";
+    SERVER_LOG "what the server's own log says" "journalctl -u SERVICE -n 200";
+    CLUSTER "what the cluster says of its nodes"
+        "kubectl describe nodes; kubectl get events -A --sort-by=.lastTimestamp";
+    SESSIONS "what the database's sessions do" "mysql -e 'show engine innodb status'";
+    TRACED "how long requests and waits take, as a histogram" "biolatency 10 1; runqlat 10 1";
     HOSTS "other machines of the group" "sar -A 1 60  # on each of them; give all files together";
 }

@@ -181,16 +181,6 @@ fields! {
         memory";
     PsiIoSome "psi.io_some_percent" Percent Instant "time in which a task waited for I/O";
     PsiIoFull "psi.io_full_percent" Percent Instant "time in which all tasks waited for I/O";
-    PsiCpuTime "psi.cpu_some_ms" Milliseconds SinceBoot
-        "time since boot in which a task waited for CPU";
-    PsiMemoryTime "psi.memory_some_ms" Milliseconds SinceBoot
-        "time since boot in which a task waited for memory";
-    PsiMemoryFullTime "psi.memory_full_ms" Milliseconds SinceBoot
-        "time since boot in which all tasks waited for memory";
-    PsiIoTime "psi.io_some_ms" Milliseconds SinceBoot
-        "time since boot in which a task waited for I/O";
-    PsiIoFullTime "psi.io_full_ms" Milliseconds SinceBoot
-        "time since boot in which all tasks waited for I/O";
 
     // Disks: /proc/diskstats.
     DiskReads "disk.reads_per_s" PerSecond Average "reads";
@@ -220,7 +210,6 @@ fields! {
     RemoteWriteAwait "remote.write_await_ms" Milliseconds Average
         "time of a write to the file server, waiting included";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
-    DiskInFlight "disk.in_flight" Count Instant "requests in the queue now";
     DiskReadCount "disk.reads" Count SinceBoot "reads since boot";
     DiskWriteCount "disk.writes" Count SinceBoot "writes since boot";
     DiskReadTotal "disk.read_bytes" Bytes SinceBoot "read since boot";
@@ -265,7 +254,6 @@ fields! {
     SynFloods "tcp.syn_floods" Count SinceBoot
         "times that more wanted to connect than a port takes";
     ConntrackDrops "conntrack.drops" Count Event "packets dropped by a full connection table";
-    ConntrackEntries "conntrack.entries" Count Instant "connections in the connection table";
     ConntrackDropCount "conntrack.dropped" Count SinceBoot
         "packets dropped since boot for want of an entry in the connection table";
     ConntrackFailCount "conntrack.failed" Count SinceBoot
@@ -398,11 +386,7 @@ fields! {
     CgroupPeriodCount "cgroup.periods" Count SinceBoot "periods since its start";
     CgroupThrottledCount "cgroup.throttled" Count SinceBoot "periods throttled since its start";
     CgroupCpu "cgroup.cpu_percent" Percent Average "its CPU, of one CPU";
-    CgroupCpuEver "cgroup.cpu_ever_percent" Percent SinceBoot
-        "its CPU since its start, of one CPU";
     ClusterCpu "cluster.cpu_percent" Percent Average "CPU of a node, of all that it gives to pods";
-    ClusterCpuUsed "cluster.cpu_used_percent" Percent Average "CPU of a node, of one CPU";
-    ClusterMemory "cluster.memory_bytes" Bytes Instant "memory in use on a node";
     ClusterMemoryPercent "cluster.memory_percent" Percent Instant
         "memory in use on a node, of what it gives to pods";
     CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
@@ -496,14 +480,11 @@ fields! {
         "sessions that wait for this one's locks, also through others";
     SessionWait "sessions.wait_ms" Milliseconds Instant
         "longest time that a session has been in this wait";
+    LockWaiters "sessions.wait_for_lock" Count Instant "sessions that wait for this lock";
     SessionsIn "sessions.in_statement" Count Instant "sessions in this wait with this statement";
     SessionIdle "sessions.idle_ms" Milliseconds Instant "time that this session has been idle";
     TransactionTime "sessions.transaction_ms" Milliseconds Instant
         "time that a transaction has been open";
-    PendingReads "data.pending_reads" Count Instant "reads of the server that wait for a disk";
-    PendingWrites "data.pending_writes" Count Instant "writes of the server that wait for a disk";
-    PendingFlushes "data.pending_flushes" Count Instant
-        "flushes of the server that wait for a disk";
     UndoLength "data.undo_records" Count Instant "transactions whose old row versions are kept";
     SessionsIdleInTransaction "sessions.idle_in_transaction" Count Instant
         "sessions idle within a transaction";

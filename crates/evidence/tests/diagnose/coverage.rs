@@ -15,6 +15,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("hugetlb.refused", "No", "servers log what they were refused, not what they got"),
     ("hugetlb.sigbus", "No", "as hugetlb.refused"),
     ("memory.fork_refused", "No", "as hugetlb.refused"),
+    ("server.trouble", "No", "as hugetlb.refused"),
 ];
 
 /// A disk that answers 40 small requests a second, each after a third of a second.

@@ -34,22 +34,29 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const FULL_PERCENT: f64 = 90.0;
 const ROOM_PERCENT: f64 = 60.0;
 
-/// Is a node of the cluster full while others have room?
-fn judge(look: &Look<'_>) -> Answer {
-    let nodes = look.sorted(Field::ClusterCpu, |_| true);
-    let [full, rest @ ..] = nodes.as_slice() else { return Answer::unknown(&[HOSTS]) };
-    if rest.is_empty() {
-        return Answer::unknown(&[HOSTS]);
-    }
+/// The fullest node by one resource beside the mean of the others; yes where it alone is full.
+fn fullest(look: &Look<'_>, field: Field, what: &str) -> Option<Answer> {
+    let nodes = look.sorted(field, |_| true);
+    let (full, rest) = nodes.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let mean = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len() as f64;
     let text = format!(
-        "{}: {} of its CPU in use, the other {} {} (mean)",
+        "{}: {} of its {what} in use, the other {} {} (mean)",
         full.subject,
         write::value(Unit::Percent, full.value),
         write::counted(rest.len() as f64, "node", "nodes"),
         write::value(Unit::Percent, mean)
     );
-    let pod = look.top(Field::CgroupCpu).map(|seen| look.quote(&seen));
     let alone = full.value >= FULL_PERCENT && mean <= ROOM_PERCENT;
-    Answer::when(alone, 0.5, vec![look.say(full, &text)]).backed(pod)
+    Some(Answer::when(alone, 0.5, vec![look.say(full, &text)]))
+}
+
+/// Is a node of the cluster full while others have room?
+fn judge(look: &Look<'_>) -> Answer {
+    let memory = fullest(look, Field::ClusterMemoryPercent, "memory");
+    let pod = |field: Field| look.top(field).map(|seen| look.quote(&seen));
+    match (fullest(look, Field::ClusterCpu, "CPU"), memory) {
+        (Some(cpu), _) if cpu.is_yes() => cpu.and(pod(Field::CgroupCpu)),
+        (_, Some(memory)) if memory.is_yes() => memory.and(pod(Field::CgroupMemory)),
+        (cpu, memory) => cpu.or(memory).unwrap_or_else(|| Answer::unknown(&[HOSTS])),
+    }
 }

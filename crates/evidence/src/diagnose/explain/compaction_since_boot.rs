@@ -31,7 +31,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Fewer are what any machine has after days; and the share of them that failed.
+/// Judgement: fewer are what any machine has after days; and most of them failed.
 const STALLS_MIN: f64 = 10_000.0;
 const FAILED_MIN_PERCENT: f64 = 50.0;
 /// Tasks reclaimed this many times as much as kswapd: it cannot keep up, or is not asked.

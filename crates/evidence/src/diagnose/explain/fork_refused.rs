@@ -12,7 +12,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     how: "Forks that a server says were refused. A fork promises as much memory as the \
           process has, though next to none is copied.",
     limits: &[],
-    leads_to: &[Cause::LogErrors],
+    leads_to: &[Cause::LogErrors, Cause::ServerTrouble],
     remedies: &[
         Remedy::new(
             Reach::Look,

@@ -43,7 +43,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Free memory, of all, with which no shortage makes it work.
+/// Free memory, of all, with which no shortage makes it work: judgement.
 const FREE_MIN_PERCENT: f64 = 50.0;
 
 /// Does kswapd work though much memory is free?

@@ -1,16 +1,16 @@
-//! Statements that wait for a table's definition.
+//! Statements that wait for a lock on a whole table or schema.
 
 use super::prelude::*;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::MetadataLock,
     severity: Severity::Warning,
-    title: "Statements wait for the metadata lock of a table, behind a change of the table \
-            that waits itself",
+    title: "Statements wait for a lock on a table or schema, behind one that holds it or waits \
+            itself",
     id: "sessions.metadata",
-    question: "Do sessions wait for the metadata lock of a table?",
-    how: "Sessions in that wait, the longest of them, and sessions that are idle for \
-          longer: one of them may hold the table in an open transaction.",
+    question: "Do sessions wait for a lock on a table or schema?",
+    how: "Sessions in such a wait, the longest of them and its statement, and sessions that are \
+          idle for longer: one of them may hold the table in an open transaction.",
     limits: &[],
     leads_to: &[Cause::ConnectionsExhausted, Cause::LogErrors, Cause::StatementLocks],
     remedies: &[
@@ -41,31 +41,45 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Sessions that wait: one that changes the table, and those behind it.
 const WAITING_MIN: f64 = 2.0;
 
-/// Do sessions wait for the metadata lock of a table?
+/// Do sessions wait for a lock on a table or schema?
 fn judge(look: &Look<'_>) -> Answer {
-    let of_table = |subject: &Subject| match subject {
-        Subject::Part { name, .. } => name.contains("metadata lock"),
-        _ => false,
+    let Some(waiting) = look.top(Field::LockWaiters) else { return Answer::unknown(&[SESSIONS]) };
+    let lock = match &waiting.subject {
+        Subject::Part { name, .. } => name.clone(),
+        other => other.to_string(),
     };
-    let Some(waiting) = look.top_of(Field::SessionsWaiting, of_table) else {
-        return Answer::unknown(&[PG_SESSIONS]);
-    };
-    let longest = look.top_of(Field::SessionWait, of_table);
-    let mut text = write::counted(waiting.value, "session waits", "sessions wait");
-    text.push_str(" for the metadata lock of a table");
-    if let Some(longest) = &longest {
-        text.push_str(&format!(", the longest for {}", write::milliseconds(longest.value)));
-    }
-    let idle = look.top(Field::SessionIdle);
-    let idle = idle.filter(|idle| longest.as_ref().is_none_or(|wait| idle.value >= wait.value));
-    let idle = idle.map(|idle| {
-        let text = format!(
-            "{} has been idle for {}, longer than they wait: it may hold the table",
-            idle.subject,
-            write::milliseconds(idle.value)
-        );
-        look.say(&idle, &text)
+    let longest = look.top(Field::SessionWait);
+    let for_long = longest.as_ref().map_or_else(String::new, |longest| {
+        format!(", the longest for {}", write::milliseconds(longest.value))
     });
+    let text = format!(
+        "{} for the {lock}{for_long}",
+        write::counted(waiting.value, "session waits", "sessions wait")
+    );
     let many = waiting.value >= WAITING_MIN;
-    Answer::when(many, 0.6, vec![look.say(&waiting, &text)]).backed(idle)
+    let answer = Answer::when(many, 0.6, vec![look.say(&waiting, &text)]);
+    answer.backed(first(look)).backed(holder(look, longest.as_ref()))
+}
+
+/// The statement that has waited longest: the others queue behind it.
+fn first(look: &Look<'_>) -> Option<Evidence> {
+    let of_statement = |subject: &Subject| matches!(subject, Subject::Threads { .. });
+    let seen = look.top_of(Field::SessionWait, of_statement)?;
+    let Subject::Threads { what, .. } = &seen.subject else { return None };
+    let sessions = look.peak(Field::SessionsIn, &seen.subject).map_or(1.0, |seen| seen.value);
+    let text =
+        format!("the first to wait: {what} ({})", write::counted(sessions, "session", "sessions"));
+    Some(look.say(&seen, &text))
+}
+
+/// A session that has been idle for longer than the others wait.
+fn holder(look: &Look<'_>, longest: Option<&Seen>) -> Option<Evidence> {
+    let idle = look.top(Field::SessionIdle)?;
+    let longer = longest.is_none_or(|wait| idle.value >= wait.value);
+    let text = format!(
+        "{} has been idle for {}, longer than they wait: it may hold the table",
+        idle.subject,
+        write::milliseconds(idle.value)
+    );
+    longer.then(|| look.say(&idle, &text))
 }

@@ -4,17 +4,20 @@
 
 mod accept_queue;
 mod close_wait;
+mod cluster_condition;
 mod cluster_node;
 mod compaction_since_boot;
 mod connections_exhausted;
 mod container_full;
 mod datagrams_unread;
+mod event_profile;
 mod fork_refused;
 mod half_open;
 mod hugetlb_other_sizes;
 mod hugetlb_refused;
 mod hugetlb_sigbus;
 mod kswapd_spins;
+mod long_waits;
 mod memory_unlisted;
 mod metadata_lock;
 mod prelude;
@@ -23,10 +26,13 @@ mod process_in_kernel;
 mod queues_one_cpu;
 mod ring_missed;
 mod rows_examined;
+mod runtime_pauses;
 mod serial_requests;
+mod server_trouble;
 mod sockets;
 mod statement_locks;
 mod thrashing;
+mod undo_log;
 
 use super::explanation::Explanation;
 
@@ -55,4 +61,10 @@ pub(super) const ALL: &[&Explanation] = &[
     &container_full::EXPLANATION,
     &cluster_node::EXPLANATION,
     &process_in_kernel::EXPLANATION,
+    &server_trouble::EXPLANATION,
+    &runtime_pauses::EXPLANATION,
+    &cluster_condition::EXPLANATION,
+    &undo_log::EXPLANATION,
+    &long_waits::EXPLANATION,
+    &event_profile::EXPLANATION,
 ];

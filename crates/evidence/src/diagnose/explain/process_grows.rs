@@ -43,8 +43,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Less growth is a cache that warms up: both are needed (the servers of tests/recordings grow by
-/// less after their start).
+/// Judgement: less growth may be a cache that warms up. Both are needed.
 const GROWTH_MIN_BYTES: f64 = 4_294_967_296.0;
 const GROWTH_MIN_FACTOR: f64 = 1.5;
 

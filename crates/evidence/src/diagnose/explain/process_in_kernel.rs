@@ -41,7 +41,9 @@ fn judge(look: &Look<'_>) -> Answer {
     if look.kernel(&Subject::Machine).is_some() {
         return Answer::unknown(&[]);
     }
-    let Some(most) = look.top_mean(Field::ProcSystem) else { return Answer::unknown(&[PROCESSES]) };
+    let Some(most) = look.top_mean(Field::ProcSystem) else {
+        return counted(look).unwrap_or_else(|| Answer::unknown(&[PROCESSES]));
+    };
     let user = look.mean_at(Field::ProcUser, &most.subject).map_or(0.0, |seen| seen.value);
     let percent = most.value / (most.value + user).max(1.0) * 100.0;
     let text = format!(
@@ -60,3 +62,16 @@ fn judge(look: &Look<'_>) -> Answer {
 
 /// Fewer events a second take no time worth a word.
 const RATE_MIN_PER_S: f64 = 1_000.0;
+
+/// The same of a command that `perf stat` ran.
+fn counted(look: &Look<'_>) -> Option<Answer> {
+    const SECOND_MS: f64 = 1_000.0;
+    let (system, user) = (look.state(Field::PerfSystem)?, look.state(Field::PerfUser)?);
+    let percent = system.value / (system.value + user.value).max(1.0) * 100.0;
+    let text = format!(
+        "the command used {} in the kernel, {percent:.0} % of its CPU time",
+        write::milliseconds(system.value)
+    );
+    let much = system.value >= SECOND_MS && percent >= MOSTLY_PERCENT;
+    Some(Answer::when(much, 0.4, vec![look.say(&system, &text)]))
+}

@@ -97,7 +97,7 @@ fn judge(look: &Look<'_>) -> Answer {
     );
     let mut evidence = look.derive(&seen, &text);
     // Where all of them go now, too, unless somebody spread them since.
-    evidence.field = Some(Field::IrqRate);
+    (evidence.field, evidence.value) = (None, None);
     let alone = percent >= MOST_PERCENT && all >= COUNT_MIN;
     Answer::when(alone, 0.4, vec![evidence]).or_close(true)
 }

@@ -5,11 +5,11 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::RingMissed,
     severity: Severity::Warning,
-    title: "An interface has lost many packets to a full ring since boot; a second reading \
+    title: "An interface has lost many of the packets that arrived since boot; a second reading \
             tells whether it does now",
     id: "network.missed",
     question: "Did an interface miss many packets since boot?",
-    how: "Packets missed of all that arrived, since boot, where there is one reading.",
+    how: "Packets missed or dropped of all that arrived, since boot, where there is one reading.",
     limits: &[],
     leads_to: &[],
     remedies: &[
@@ -30,29 +30,33 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Of all packets: on healthy machines far below one in a thousand.
+/// Of all packets. Judgement: TCP is slowed down by far fewer.
 const MISSED_MIN_PERCENT: f64 = 1.0;
 /// Fewer are a burst long ago.
 const MISSED_MIN: f64 = 10_000.0;
 
 /// Did an interface miss many packets since boot?
 fn judge(look: &Look<'_>) -> Answer {
-    if look.top(Field::NetRxFifo).is_some() {
+    if look.top(Field::NetRxFifo).or_else(|| look.top(Field::NetRxDrops)).is_some() {
         return Answer::unknown(&[]);
     }
-    let Some(missed) = look.top(Field::NetMissedCount) else { return Answer::unknown(&[NETWORK]) };
+    let lost = [Field::NetMissedCount, Field::NetRxDropCount].map(|field| look.top(field));
+    let Some(missed) = most(lost.into_iter().flatten()) else {
+        return Answer::unknown(&[NETWORK]);
+    };
     let Some(got) = look.peak(Field::NetRxPacketCount, &missed.subject) else {
         return Answer::unknown(&[NETWORK]);
     };
+    let how = if missed.field == Field::NetRxDropCount { "dropped" } else { "lost to a full ring" };
     let percent = missed.value / (missed.value + got.value).max(1.0) * 100.0;
     let text = format!(
-        "{}: {} packets lost to a full ring since boot, {percent:.0} % of all",
+        "{}: {} packets {how} since boot, {percent:.0} % of all",
         missed.subject,
         write::number(missed.value)
     );
     let mut evidence = look.say(&missed, &text);
     // So large a share of all time is no count of long ago.
-    evidence.field = Some(Field::NetRxFifo);
+    (evidence.field, evidence.value) = (None, None);
     let much = percent >= MISSED_MIN_PERCENT && missed.value >= MISSED_MIN;
     Answer::when(much, 0.5, vec![evidence]).or_close(true).lacking(&[NETWORK])
 }

@@ -210,7 +210,11 @@ const LISTED_FEW: usize = 20;
 /// Does a kernel thread of this name take the time?
 pub(in crate::diagnose) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
-    let lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
+    let mut lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
+    if lines.is_empty() {
+        // BusyBox shows shares of all CPUs: of one it is as much at least.
+        lines = look.lines(Field::ProcShare, ours);
+    }
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = most(peaks) else {
         // A list of processes without it says that it uses nothing worth listing.

@@ -207,6 +207,36 @@ fn movable_only(look: &Look<'_>) -> Option<Evidence> {
     decisive.then(|| look.say(&free, &text))
 }
 
+/// Who held the memory when the kernel reported, as far as the report says: the largest part of it
+/// and the largest process.
+fn holders(look: &Look<'_>) -> Vec<Evidence> {
+    const PARTS: [Field; 6] = [
+        Field::LogAnon,
+        Field::LogFileCache,
+        Field::LogShmem,
+        Field::LogSlabFixed,
+        Field::LogPageTables,
+        Field::LogHugetlb,
+    ];
+    let largest = most(PARTS.into_iter().filter_map(|field| look.top(field)));
+    let whole = look.top(Field::LogMemory);
+    let part = largest.map(|seen| {
+        let of = whole.map_or_else(String::new, |all| format!(" of {}", write::bytes(all.value)));
+        look.say(
+            &seen,
+            &format!(
+                "most of it was {}: {}{of}",
+                seen.field.about().name,
+                write::bytes(seen.value)
+            ),
+        )
+    });
+    let process = look.top(Field::LogTaskRss).map(|seen| {
+        look.say(&seen, &format!("{} was the largest: {}", seen.subject, write::bytes(seen.value)))
+    });
+    part.into_iter().chain(process).collect()
+}
+
 /// The command that raises the limit of what was killed.
 fn raise(look: &Look<'_>, kill: &Kill) -> Option<String> {
     let name = kill.limited.as_deref()?;
@@ -263,7 +293,8 @@ pub(super) fn told(look: &Look<'_>) -> Answer {
         let cma = movable_only(look).filter(|_| machine);
         let missing: &[Missing] = if open { &[KERNEL_LOG] } else { &[] };
         let answer = Answer::yes(0.8, vec![summary]).and(limits(look, &all)).and(cma);
-        let answer = answer.and(restarts(look, &all));
+        let answer =
+            answer.and(restarts(look, &all)).and(if machine { holders(look) } else { Vec::new() });
         let answer = answer.and(asked(look, &all)).lacking(missing).mild(old);
         let steps = all.iter().filter_map(|kill| mends(look, kill)).take(TOLD_MAX).collect();
         return if machine { answer } else { answer.mended_by(steps) };

@@ -266,9 +266,23 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
         );
         return Answer::yes(0.6, vec![look.say(&seen, &text)]).and(filled.map(|(_, said)| said));
     }
-    let Some((percent, evidence)) = filled else { return Answer::unknown(&[CONNTRACK]) };
+    let Some((percent, evidence)) = filled else {
+        return refused_entries(look).unwrap_or_else(|| Answer::unknown(&[CONNTRACK]));
+    };
     let limit = look.limit(T::TableFull);
     Answer::when(percent >= limit, 0.5, vec![evidence]).or_close(look.is_close(percent, limit))
+}
+
+/// Connections that found no place in the table, since boot: far more than collisions are.
+fn refused_entries(look: &Look<'_>) -> Option<Answer> {
+    const REFUSED_MIN: f64 = 1_000.0;
+    const COUNTS: [Field; 2] = [Field::ConntrackDropCount, Field::ConntrackEvictCount];
+    let all: Vec<Seen> = COUNTS.into_iter().filter_map(|field| look.top(field)).collect();
+    let worst = most(all.iter().cloned())?;
+    let evidence =
+        all.iter().filter(|seen| seen.value > 0.0).map(|seen| look.quote(seen)).collect();
+    let many = worst.value >= REFUSED_MIN;
+    Some(Answer::when(many, 0.4, evidence).or_close(worst.value > 0.0).lacking(&[CONNTRACK]))
 }
 
 /// Do accept queues overflow?

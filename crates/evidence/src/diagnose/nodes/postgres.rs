@@ -133,7 +133,12 @@ const CHECKPOINTS_MIN: f64 = 20.0;
 
 /// Does full WAL force checkpoints?
 pub(super) fn checkpoints(look: &Look<'_>) -> Answer {
-    worst(look, KIND, &[Field::CheckpointsRequested], PG_CHECKPOINTS, |server| {
+    let fields = [Field::CheckpointsRequested, Field::CheckpointsApart];
+    worst(look, KIND, &fields, PG_CHECKPOINTS, |server| {
+        // The server itself complains where they are closer than checkpoint_warning.
+        if let Some(apart) = state(look, Field::CheckpointsApart, server) {
+            return Some(Answer::yes(0.3, vec![look.quote(&apart)]));
+        }
         let requested = state(look, Field::CheckpointsRequested, server)?;
         let timed = state(look, Field::CheckpointsTimed, server)?.value;
         let all = requested.value + timed;

@@ -183,7 +183,6 @@ mod tests {
         assert_eq!(machine(&recording, Field::SwapInCount), [4_096_000.0]);
         assert_eq!(machine(&recording, Field::AllocStallCount), [7.0]);
         assert_eq!(machine(&recording, Field::OomKillCount), [3.0]);
-        assert_eq!(machine(&recording, Field::PsiMemoryTime), [12_500.0]);
         assert_eq!(machine(&recording, Field::CpuCount), [2.0]);
         assert_eq!(machine(&recording, Field::Load1), [9.5]);
         assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [12.0]);

@@ -181,6 +181,14 @@ impl Reader for Sessions {
                     (Subject::Threads { service, group, what }, Field::SessionsIn)
                 }
             };
+            if let (None, Some(lock)) = (kind, lock(wait)) {
+                out.put(
+                    Field::LockWaiters,
+                    &Subject::part(SERVER, lock),
+                    None,
+                    f64::from(*sessions),
+                );
+            }
             out.put(field, &subject, None, f64::from(*sessions));
             out.put(Field::SessionWait, &subject, None, seconds * 1e3);
         }
@@ -189,6 +197,12 @@ impl Reader for Sessions {
             out.put(Field::SessionIdle, &session, None, *seconds as f64 * 1e3);
         }
     }
+}
+
+/// The lock that a session waits for, by its state (`sql/mdl.cc` names them).
+fn lock(state: &str) -> Option<&str> {
+    let lock = state.strip_prefix("Waiting for ")?;
+    lock.ends_with("lock").then_some(lock)
 }
 
 #[cfg(test)]
@@ -226,6 +240,8 @@ mod tests {
             let part = Subject::part(SERVER, wait);
             assert_eq!(values(&recording, Field::SessionsWaiting, &part), [2.0], "{text}");
             assert_eq!(values(&recording, Field::SessionWait, &part), [95_000.0]);
+            let lock = Subject::part(SERVER, "table metadata lock");
+            assert_eq!(values(&recording, Field::LockWaiters, &lock), [2.0]);
             let alter = Subject::Threads {
                 service: SERVER.to_owned(),
                 group: wait.to_owned(),
