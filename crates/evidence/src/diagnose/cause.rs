@@ -201,6 +201,8 @@ named_enum! {
         UndoLog "undo_log",
         LongWaits "long_waits",
         EventProfile "event_profile",
+        SplitPending "split_pending",
+        ProgramStarts "program_starts",
     }
 }
 

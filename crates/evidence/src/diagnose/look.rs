@@ -218,7 +218,7 @@ impl Look<'_> {
 
     /// All values of a state of the machine, by source: one look at a bad moment counts, whatever
     /// other looks show.
-    fn looks_at(&self, field: Field) -> impl Iterator<Item = Line> {
+    pub(crate) fn looks_at(&self, field: Field) -> impl Iterator<Item = Line> {
         let machine = &Subject::Machine;
         let all = self.host.series.get(&field).and_then(|all| all.get(machine));
         all.into_iter().flatten().map(move |series| line_of(field, machine, series))

@@ -145,6 +145,11 @@ fields! {
     DirtyLimit "mem.dirty_limit_bytes" Bytes Instant "dirty page cache at which writers stop";
     Writeback "mem.writeback_bytes" Bytes Instant "page cache being written";
     Anon "mem.anon_bytes" Bytes Instant "anonymous memory";
+    AnonActive "mem.anon_active_bytes" Bytes Instant "anonymous and shared memory on the active \
+        list of reclaim";
+    AnonInactive "mem.anon_inactive_bytes" Bytes Instant "anonymous and shared memory on the \
+        inactive list of reclaim";
+    SwapCached "mem.swap_cached_bytes" Bytes Instant "memory that is in swap as well";
     AnonHuge "mem.anon_huge_bytes" Bytes Instant "anonymous memory in huge pages";
     Shmem "mem.shmem_bytes" Bytes Instant "shared memory and tmpfs";
     Slab "mem.slab_bytes" Bytes Instant "kernel objects";

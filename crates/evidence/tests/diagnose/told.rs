@@ -105,7 +105,7 @@ fn a_look_at_a_bad_moment_counts_among_others() {
     let diagnosis = of(ticket!("free-twice"));
     assert_eq!(suffers(&diagnosis), ["memory_short"]);
     let text = chain(found(&diagnosis, "memory_short"));
-    assert_says(&text, &["available memory 88.0 MiB", "at another look 19.7 GiB"]);
+    assert_says(&text, &["available memory 88.0 MiB", "in an earlier listing 19.7 GiB"]);
     assert!(!text.contains("free all the same"), "that is of the other look: {text}");
     let pair = of(ticket!("two-prompts"));
     assert_eq!(pair.hosts.len(), 2);

@@ -23,6 +23,7 @@ mod metadata_lock;
 mod prelude;
 mod process_grows;
 mod process_in_kernel;
+mod program_starts;
 mod queues_one_cpu;
 mod ring_missed;
 mod rows_examined;
@@ -30,6 +31,7 @@ mod runtime_pauses;
 mod serial_requests;
 mod server_trouble;
 mod sockets;
+mod split_pending;
 mod statement_locks;
 mod thrashing;
 mod undo_log;
@@ -67,4 +69,6 @@ pub(super) const ALL: &[&Explanation] = &[
     &undo_log::EXPLANATION,
     &long_waits::EXPLANATION,
     &event_profile::EXPLANATION,
+    &split_pending::EXPLANATION,
+    &program_starts::EXPLANATION,
 ];

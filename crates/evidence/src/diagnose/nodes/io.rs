@@ -570,11 +570,22 @@ fn clients(look: &Look<'_>) -> Vec<Evidence> {
     said.collect()
 }
 
+/// Who reads and writes by a listing of another time: a lead, and no more.
+fn at_another_time(look: &Look<'_>) -> Option<Answer> {
+    let mut found = who(&look.during(&[]));
+    found.retain(|evidence| evidence.at.is_some());
+    for evidence in &mut found {
+        let at = evidence.at.map(|at| format!(" {at}")).unwrap_or_default();
+        evidence.text = format!("another time{at}: {}", evidence.text);
+    }
+    (!found.is_empty()).then(|| Answer::yes(0.1, found).lacking(&[DISK_WHO]))
+}
+
 /// Is it known who reads and writes?
 pub(super) fn known(look: &Look<'_>) -> Answer {
     let found = who(look);
     if found.is_empty() {
-        return Answer::unknown(&[DISK_WHO]);
+        return at_another_time(look).unwrap_or_else(|| Answer::unknown(&[DISK_WHO]));
     }
     let clients = clients(look);
     let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));

@@ -9,6 +9,7 @@ use super::events::{
 };
 use super::prelude::*;
 use super::profile;
+use crate::diagnose::machine;
 use crate::functions::{COMPACTION, RECLAIM};
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
@@ -243,7 +244,19 @@ pub(in crate::diagnose) fn daemon(look: &Look<'_>, name: &str) -> Answer {
 pub(super) fn khugepaged(look: &Look<'_>) -> Answer {
     let answer = daemon(look, "khugepaged");
     let made = look.mean_of(Field::ThpCollapse).map(|seen| look.quote(&seen));
-    answer.backed(made)
+    answer.backed(made).backed(beside_kswapd(look))
+}
+
+/// That kswapd works as well though much memory is available: both look for large blocks.
+fn beside_kswapd(look: &Look<'_>) -> Option<Evidence> {
+    let kswapd = daemon(look, "kswapd");
+    let percent = machine::memory::room_percent(look)?.low;
+    let seen = machine::memory::room(look)?.seen;
+    let text = format!(
+        "kswapd works as well though {percent:.0} % of the memory is available: both look for \
+         large blocks"
+    );
+    (kswapd.is_yes() && percent >= look.limit(T::AvailableAmple)).then(|| look.say(&seen, &text))
 }
 
 /// Does kcompactd take the time?

@@ -111,6 +111,7 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
         Some(above) => Answer::when(!above && little, 0.5, vec![evidence])
             .backed(swap)
             .backed(other_look(look, &room.seen))
+            .mild(is_of_before(look, &room.seen))
             .backed(kept_free(look, &room.seen, total)),
     }
 }
@@ -137,8 +138,23 @@ fn swap_full(look: &Look<'_>) -> Option<Evidence> {
 fn other_look(look: &Look<'_>, low: &Seen) -> Option<Evidence> {
     let most = look.highest_of(Field::MemAvailable)?;
     let other = most.source != low.source && most.value >= 2.0 * low.value;
-    let text = format!("at another look {} were available", write::bytes(most.value));
+    let when =
+        if most.source > low.source { "in a later listing" } else { "in an earlier listing" };
+    let text = format!("{when} {} are available", write::bytes(most.value));
     other.then(|| look.say(&most, &text))
+}
+
+/// Whether the machine has another amount of memory in its last listing, with far more available.
+fn is_of_before(look: &Look<'_>, low: &Seen) -> bool {
+    let last = |field: Field| look.looks_at(field).max_by_key(|line| line.source);
+    let Some((total, room)) = last(Field::MemTotal).zip(last(Field::MemAvailable)) else {
+        return false;
+    };
+    let totals: Vec<f64> =
+        look.looks_at(Field::MemTotal).flat_map(|line| line.points).map(|p| p.value).collect();
+    let changed = totals.iter().any(|other| Some(*other) != total.points.last().map(|p| p.value));
+    let roomy = room.points.last().is_some_and(|point| point.value >= 2.0 * low.value);
+    changed && roomy && room.source > low.source
 }
 
 /// Free memory of which nothing is available, at the same look: the kernel keeps it.

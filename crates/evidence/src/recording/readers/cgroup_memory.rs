@@ -55,6 +55,11 @@ pub(super) fn pair(cgroup: &Subject, key: &str, value: u64, out: &mut Builder) {
         "oom_kill" => Field::OomKillCount,
         // Before Linux 5.9 and in version 1 there is one count for all.
         "workingset_refault_file" | "workingset_refault" => Field::CgroupRefaultCount,
+        // Version 1 calls it `rss`; both are what programs map (`NR_ANON_MAPPED`).
+        "anon" | "rss" => Field::Anon,
+        "active_anon" => Field::AnonActive,
+        "inactive_anon" => Field::AnonInactive,
+        "shmem" => Field::Shmem,
         _ => return,
     };
     out.put(field, cgroup, None, value as f64);
