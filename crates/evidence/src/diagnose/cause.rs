@@ -203,6 +203,9 @@ named_enum! {
         EventProfile "event_profile",
         SplitPending "split_pending",
         ProgramStarts "program_starts",
+        SocketMemory "socket_memory",
+        FsyncLate "fsync_late",
+        WorkerLimit "worker_limit",
     }
 }
 

@@ -41,6 +41,9 @@ missing! {
     CONNTRACK "how full the table of connections is"
         "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max";
     SOCKETS "socket queues" "ss -tnap";
+    SOCKET_MEMORY "how much memory sockets use, and may use"
+        "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem net.ipv4.udp_mem";
+    UDP "datagrams that were lost" "nstat -az UdpInDatagrams UdpInErrors UdpRcvbufErrors";
     KERNEL_LOG "what the kernel's log says" "dmesg -T | tail -200";
     AUDIT_STATUS "how many records of audit wait" "auditctl -s";
     CLOCK "the clock that the kernel reads"

@@ -119,6 +119,10 @@ fields! {
         "compactions since boot that gave a block";
     TcpOutSegmentCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
     TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
+    UdpDatagramCount "udp.datagrams" Count SinceBoot "datagrams received since boot";
+    UdpErrorCount "udp.receive_errors" Count SinceBoot "datagrams not delivered, since boot";
+    UdpBufferErrorCount "udp.buffer_errors" Count SinceBoot
+        "datagrams lost to a full buffer of their socket, since boot";
     TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot
         "connections refused since boot by a full accept queue";
     SoftnetPacketCount "softnet.packets" Count SinceBoot
@@ -265,6 +269,12 @@ fields! {
         "connections since boot that found no place in the connection table";
     ConntrackEvictCount "conntrack.evicted" Count SinceBoot
         "connections since boot that were removed from the full connection table";
+    TcpMemoryPages "tcp.memory_pages" Count Instant "pages in buffers of TCP's sockets";
+    UdpMemoryPages "udp.memory_pages" Count Instant "pages in buffers of UDP's sockets";
+    UdpDatagrams "udp.datagrams_per_s" PerSecond Average "datagrams received";
+    UdpErrors "udp.receive_errors_per_s" PerSecond Average "datagrams that were not delivered";
+    UdpBufferErrors "udp.buffer_errors_per_s" PerSecond Average
+        "datagrams lost to a full buffer of their socket";
     TcpTimeWait "tcp.time_wait" Count Instant "closed connections in TIME-WAIT";
     TcpInState "tcp.in_state" Count Instant "connections in this state";
     PeerTimeWait "tcp.time_wait_to_peer" Count Instant "closed connections to a peer in TIME-WAIT";
@@ -288,7 +298,6 @@ fields! {
     ProcShare "process.share_percent" Percent Average "its CPU, of all CPUs";
     ProcCpuTime "process.cpu_time_ms" Milliseconds SinceBoot "its CPU time since its start";
     ProcStarts "process.starts" Count Event "times that this program was started";
-    ProcOpens "process.opens" Count Event "files that this program opened";
     ProcRequest "process.io_ms" Milliseconds Event "one of its reads or writes";
     ProcMinorFaults "process.minor_faults_per_s" PerSecond Average "its page faults without a disk";
     ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a \
@@ -317,6 +326,7 @@ fields! {
     Maps "process.maps" Count Instant "its mappings";
 
     // The kernel's log; what about is the subject. Dates in seconds since 1970.
+    LogLength "log.length" Count Event "lines of the kernel's log that are shown";
     LogLines "log.lines" Count Event "lines in the kernel's log";
     LogAmount "log.amount" Count Event "highest number in such lines";
     LogUptime "log.since_boot_ms" Milliseconds Instant "time of the last such line since the start";
@@ -325,16 +335,12 @@ fields! {
     LogZoneFree "log.zone_free_bytes" Bytes Event "free memory of the zone";
     LogZoneFreeCma "log.zone_free_cma_bytes" Bytes Event "free memory of the zone that is CMA";
     LogZoneMin "log.zone_min_bytes" Bytes Event "min watermark of the zone";
-    LogZoneLow "log.zone_low_bytes" Bytes Event "low watermark of the zone";
-    LogZoneHigh "log.zone_high_bytes" Bytes Event "high watermark of the zone";
-    LogZoneSize "log.zone_managed_bytes" Bytes Event "memory of the zone";
     LogAnon "log.anon_bytes" Bytes Event "anonymous memory";
     LogFileCache "log.file_cache_bytes" Bytes Event "page cache without shared memory";
     LogShmem "log.shmem_bytes" Bytes Event "shared memory and tmpfs";
     LogSlabFixed "log.slab_unreclaimable_bytes" Bytes Event
         "kernel objects that cannot be reclaimed";
     LogPageTables "log.page_tables_bytes" Bytes Event "page tables";
-    LogUnevictable "log.unevictable_bytes" Bytes Event "memory that cannot be reclaimed";
     LogMemory "log.memory_bytes" Bytes Event "memory";
     LogCma "log.cma_bytes" Bytes Event "memory reserved for CMA";
     LogPoisoned "log.hwpoisoned_bytes" Bytes Event "memory put aside after hardware errors";
@@ -368,7 +374,6 @@ fields! {
     SyscallShare "syscall.time_percent" Percent Event "share of the time in traced calls";
     SyscallRate "syscall.per_s" PerSecond Average "system calls traced";
     SyscallLongest "syscall.longest_ms" Milliseconds Event "time of the longest such call";
-    SyscallErrors "syscall.errors" Count Event "such calls that failed";
     PerfEvents "perf.events" Count Event "events counted by perf";
     PerfRate "perf.events_per_s" PerSecond Average "events counted by perf";
     PerfCpus "perf.cpus" Count Average "CPUs in use by what perf counted";
@@ -446,7 +451,6 @@ fields! {
     HugeRefused "server.huge_refused" Count Event "its requests for huge pages that were refused";
     HugeForgone "server.huge_forgone" Count Event "times that it went on without huge pages";
     HugeUsed "server.huge_bytes" Bytes Event "its memory in HugeTLB pages";
-    HugeExpected "server.huge_expected_bytes" Bytes Event "HugeTLB pages that it needs";
     HugePool "server.pool_bytes" Bytes Event "HugeTLB pool, as the server sees it";
     HugePoolFree "server.pool_free_bytes" Bytes Event "HugeTLB pool that nobody uses";
     MemoryRefused "server.memory_refused" Count Event "its requests for memory that were refused";
@@ -473,6 +477,11 @@ fields! {
     EvictedCount "data.evicted" Count SinceBoot "keys evicted since the server's start";
     Evictions "data.evicted_per_s" PerSecond Average "keys evicted";
     SavesFailed "data.saves_failed" Count Event "attempts to save that failed";
+    FsyncTime "data.fsync_ms" Milliseconds Event "an fsync of the log";
+    ServerLate "server.late" Count Event "requests that took the server too long";
+    MemoryAlarm "server.memory_alarm" Count Event "times that it stopped its clients for memory";
+    PoolFullLogged "pool.full_logged" Count Event "times that it had no worker or connection left";
+    PoolLimit "pool.limit" Count Event "most workers or connections that it may have";
     FsyncLate "data.fsync_late" Count Event "times that fsync of the log took too long";
     RefusedWriteCount "data.refused" Count SinceBoot "commands refused for want of memory";
     CacheHitCount "cache.hits" Count SinceBoot "reads that found their data in the cache";
@@ -504,9 +513,7 @@ fields! {
     PoolFullCount "pool.full" Count SinceBoot "times that the pool was full since its start";
     // Pools of connections, as programs log them.
     ConnUsed "connections.used" Count Event "connections of the pool in use";
-    ConnIdle "connections.idle" Count Event "connections of the pool that are free";
     ConnSize "connections.size" Count Event "connections of the pool, or the most it may have";
-    ConnOverflow "connections.overflow" Count Event "connections that it may have above its size";
     ConnWaiting "connections.waiting" Count Event "requests that wait for a connection of the pool";
     ConnTimeouts "connections.timeouts" Count Event "requests that got no connection of the pool";
     ConnWait "connections.wait_ms" Milliseconds Event "time that such a request waited";
@@ -553,8 +560,7 @@ fields! {
     Deadlocks "sessions.deadlocks" Count Event "sessions that waited for each other";
     CheckpointsApart "checkpoints.apart_ms" Milliseconds Event
         "time between checkpoints of which the server says that it is too short";
-    TemporaryFile "statement.temporary_file_bytes" Bytes Event
-        "file of a sort or hash that memory did not hold";
+    TemporaryFile "statement.temporary_file_bytes" Bytes Event "file of a sort or hash";
     ConnectionsDroppedCount "connections.dropped" Count SinceBoot
         "connections accepted and dropped since the server's start";
     ConnectionsDropped "connections.dropped_per_s" PerSecond Average

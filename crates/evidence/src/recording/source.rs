@@ -120,6 +120,7 @@ kinds! {
     Schedstat "/proc/schedstat";
     Containers "container stats";
     KubectlTop "kubectl top";
+    SockStat "sockstat";
     Htop "htop";
     BusyBox "BusyBox";
     Interfaces "interfaces";

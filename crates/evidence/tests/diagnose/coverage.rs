@@ -16,6 +16,8 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("hugetlb.sigbus", "No", "as hugetlb.refused"),
     ("memory.fork_refused", "No", "as hugetlb.refused"),
     ("server.trouble", "No", "as hugetlb.refused"),
+    ("server.fsync", "No", "as hugetlb.refused"),
+    ("server.workers", "No", "as hugetlb.refused"),
 ];
 
 /// A disk that answers 40 small requests a second, each after a third of a second.

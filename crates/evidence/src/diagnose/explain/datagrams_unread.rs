@@ -8,7 +8,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "A program does not read its UDP socket: the buffer is full, datagrams are lost",
     id: "network.datagrams",
     question: "Is the buffer of a UDP socket full?",
-    how: "Bytes that wait in a UDP socket, against the default size of its buffer.",
+    how: "Bytes that wait in a UDP socket, against the default size of its buffer; datagrams that \
+          were lost to a full buffer, of all.",
     limits: &[],
     leads_to: &[Cause::Drops, Cause::SlowReader],
     remedies: &[
@@ -43,8 +44,9 @@ const UNREAD_MIN_BYTES: u64 = 160_000;
 fn judge(look: &Look<'_>) -> Answer {
     let udp = |socket: &&Socket| socket.protocol == Some(Protocol::Udp);
     let sockets = look.host.sockets.iter().filter(udp);
+    let lost = lost(look);
     let Some(most) = sockets.max_by_key(|socket| socket.receive_queue) else {
-        return Answer::unknown(&[SOCKETS]);
+        return lost.unwrap_or_else(|| Answer::unknown(&[SOCKETS, UDP]));
     };
     let program = most.program.as_deref().unwrap_or("a program that the listing does not name");
     let text = format!(
@@ -53,5 +55,31 @@ fn judge(look: &Look<'_>) -> Answer {
         most.local
     );
     let evidence = vec![observed(most, text)];
-    Answer::when(most.receive_queue >= UNREAD_MIN_BYTES, 0.6, evidence)
+    let full = Answer::when(most.receive_queue >= UNREAD_MIN_BYTES, 0.6, evidence);
+    lost.filter(|lost| lost.is_yes() && !full.is_yes()).unwrap_or(full)
+}
+
+/// Judgement: fewer are bursts; of all datagrams.
+const LOST_MIN: f64 = 1_000.0;
+const LOST_MIN_PER_S: f64 = 10.0;
+const LOST_MIN_PERCENT: f64 = 1.0;
+
+/// Datagrams that were lost to a full buffer, now or since boot. Older programs count all errors
+/// together: nearly all of them are of that kind (`__udp_queue_rcv_skb` in net/ipv4/udp.c).
+fn lost(look: &Look<'_>) -> Option<Answer> {
+    let of = |fields: [Field; 2]| fields.into_iter().find_map(|field| look.top(field));
+    let rate = of([Field::UdpBufferErrors, Field::UdpErrors]);
+    let (lost, least, all) = match rate {
+        Some(rate) => (rate, LOST_MIN_PER_S, look.top(Field::UdpDatagrams)),
+        None => {
+            let count = of([Field::UdpBufferErrorCount, Field::UdpErrorCount])?;
+            (count, LOST_MIN, look.top(Field::UdpDatagramCount))
+        }
+    };
+    let arrived = all.as_ref().map_or(0.0, |all| all.value) + lost.value;
+    let percent = lost.value / arrived.max(1.0) * 100.0;
+    let much = lost.value >= least && percent >= LOST_MIN_PERCENT;
+    let evidence = [Some(lost.clone()), all];
+    let evidence = evidence.iter().flatten().map(|seen| look.quote(seen)).collect();
+    Some(Answer::when(much, 0.5, evidence).or_close(lost.value > 0.0))
 }

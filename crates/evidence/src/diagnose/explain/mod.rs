@@ -12,6 +12,7 @@ mod container_full;
 mod datagrams_unread;
 mod event_profile;
 mod fork_refused;
+mod fsync_late;
 mod half_open;
 mod hugetlb_other_sizes;
 mod hugetlb_refused;
@@ -29,12 +30,15 @@ mod ring_missed;
 mod rows_examined;
 mod runtime_pauses;
 mod serial_requests;
+
 mod server_trouble;
+mod socket_memory;
 mod sockets;
 mod split_pending;
 mod statement_locks;
 mod thrashing;
 mod undo_log;
+mod worker_limit;
 
 use super::explanation::Explanation;
 
@@ -63,6 +67,8 @@ pub(super) const ALL: &[&Explanation] = &[
     &container_full::EXPLANATION,
     &cluster_node::EXPLANATION,
     &process_in_kernel::EXPLANATION,
+    &fsync_late::EXPLANATION,
+    &worker_limit::EXPLANATION,
     &server_trouble::EXPLANATION,
     &runtime_pauses::EXPLANATION,
     &cluster_condition::EXPLANATION,
@@ -71,4 +77,5 @@ pub(super) const ALL: &[&Explanation] = &[
     &event_profile::EXPLANATION,
     &split_pending::EXPLANATION,
     &program_starts::EXPLANATION,
+    &socket_memory::EXPLANATION,
 ];

@@ -9,7 +9,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     id: "server.trouble",
     question: "Does a server report that it was refused something?",
     how: "Messages of servers that are trouble by themselves: connections refused at a \
-          limit, deadlocks, saves that failed, memory that may not be locked, processes \
+          limit or late, deadlocks, saves that failed, memory that may not be locked, processes \
           that were killed, network buffers that were full.",
     limits: &[],
     leads_to: &[],
@@ -33,7 +33,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Messages that are trouble by themselves, and what each says. Messages that have a question of
 /// their own are not among them.
-const MESSAGES: [(Field, &str); 8] = [
+const MESSAGES: [(Field, &str); 9] = [
     (Field::ConnRefused, "it refused connections: it has as many as it may"),
     (Field::SessionsRefused, "it refused connections: it has as many as it may"),
     (Field::Deadlocks, "sessions waited for each other (deadlock)"),
@@ -41,7 +41,8 @@ const MESSAGES: [(Field, &str); 8] = [
     (Field::LockRefused, "it may not lock its memory"),
     (Field::ServerSigkill, "a process of it was killed (SIGKILL)"),
     (Field::BufferErrors, "network buffers were full"),
-    (Field::FsyncLate, "fsync of its log took too long"),
+    (Field::MemoryAlarm, "it stopped its clients: memory is above its limit"),
+    (Field::ServerLate, "requests took too long"),
 ];
 
 /// Most messages that are listed.

@@ -1,6 +1,7 @@
 //! Pages of programs and files that are dropped and read again at once.
 
 use super::prelude::*;
+use crate::diagnose::nodes::daemon;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::Thrashing,
@@ -60,7 +61,9 @@ fn judge(look: &Look<'_>) -> Answer {
     let machine = &Subject::Machine;
     let major = look.line(Field::MajorFaults, machine).and_then(|line| look.sustained(&line));
     let all = look.line(Field::Faults, machine).and_then(|line| look.sustained(&line));
-    let (Some(major), Some(all)) = (major, all) else { return Answer::unknown(&[PAGING]) };
+    let (Some(major), Some(all)) = (major, all) else {
+        return reread(look).unwrap_or_else(|| Answer::unknown(&[PAGING]));
+    };
     let percent = major.value / all.value.max(major.value).max(1.0) * 100.0;
     let text = format!(
         "{} of {} page faults a second read a disk",
@@ -77,4 +80,23 @@ fn judge(look: &Look<'_>) -> Answer {
     evidence.extend(taken.map(|seen| look.quote(&seen)));
     let much = major.value >= MAJOR_MIN_PER_S && percent >= MAJOR_MIN_PERCENT && reclaims;
     Answer::when(much, 0.9, evidence)
+}
+
+/// CPUs that wait for a disk, of all, while kswapd works and little is left: judgement.
+const WAITING_MIN_PERCENT: f64 = 20.0;
+
+/// The same where nobody counts faults: kswapd works, hardly anything is available, and the CPUs
+/// wait for the disk.
+fn reread(look: &Look<'_>) -> Option<Answer> {
+    let waits = look.mean_of(Field::CpuIowait)?;
+    let room = machine::memory::room(look)?;
+    let kswapd = daemon(look, "kswapd");
+    if !kswapd.is_yes() {
+        return None;
+    }
+    let percent = machine::memory::room_percent(look)?;
+    let little = percent.reaches(look.limit(T::AvailableAmple)) == Some(false);
+    let much = waits.value >= WAITING_MIN_PERCENT && little;
+    let evidence = [look.quote(&room.seen), look.quote(&waits)];
+    much.then(|| Answer::yes(0.7, kswapd.evidence).and(evidence).lacking(&[PAGING]))
 }

@@ -15,7 +15,12 @@ struct Told {
     most: Option<f64>,
     evidence: Evidence,
     old: Option<bool>,
+    /// Whether the log is an extract of a few lines: somebody chose them for what is wrong.
+    chosen: bool,
 }
+
+/// Lines of the kernel's log that somebody chose; more are what a command shows. Judgement.
+const CHOSEN_MAX: f64 = 10.0;
 
 fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
     let subject = Subject::part(LOG, kind.key());
@@ -31,13 +36,18 @@ fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
     let quote = look.setting(&quoted(kind)).map_or("", |quote| quote.text.as_str());
     let text = format!("the kernel's log has {many}: {quote}{when}");
     let evidence = look.say(&lines, &text);
-    Some(Told { lines, most: most.map(|seen| seen.value), evidence, old: is_old(look, &subject) })
+    let length = look.peak(Field::LogLength, &subject);
+    // To drop caches once is no habit, whoever shows it.
+    let habit = kind == Trouble::CacheDropped;
+    let chosen = !habit && length.is_some_and(|length| length.value <= CHOSEN_MAX);
+    let (most, old) = (most.map(|seen| seen.value), is_old(look, &subject));
+    Some(Told { lines, most, evidence, old, chosen })
 }
 
 impl Told {
     /// Whether it is of now: known to be, or at least said more than once.
     fn is_of_now(&self) -> bool {
-        self.old.map_or(self.lines.value >= 2.0, |old| !old)
+        self.old.map_or(self.chosen || self.lines.value >= 2.0, |old| !old)
     }
 }
 
@@ -74,8 +84,11 @@ pub(super) fn lockups(look: &Look<'_>) -> Answer {
 
 /// Do requests to storage end in errors, or not at all?
 pub(super) fn storage(look: &Look<'_>) -> Answer {
-    let answer = about(look, &[Trouble::PathLost, Trouble::DiskError], 0.9);
+    let answer = about(look, &[Trouble::BadMedia, Trouble::PathLost, Trouble::DiskError], 0.9);
     let answer = with_paths(look, answer);
+    // Blocks that cannot be read stay so, however long ago and however often the log says it.
+    let mild = answer.mild && told(look, Trouble::BadMedia).is_none();
+    let answer = answer.mild(mild);
     let stuck = io::stuck(look);
     if !answer.is_yes() || !stuck.is_yes() {
         return answer;
@@ -282,7 +295,12 @@ pub(super) fn clock(look: &Look<'_>) -> Answer {
     let slow = quote.filter(|quote| SLOW_CLOCKS.contains(&quote.text.trim()));
     let felt = read.as_ref().is_some_and(|read| read.value >= look.limit(T::WayShare));
     if slow.is_none() && !felt {
-        let Some(quote) = quote else { return Answer::unknown(&[CLOCK]) };
+        let Some(quote) = quote else {
+            // x86 reads its own counter unless the kernel gives it up.
+            let told = told(look, Trouble::Clock).map(|told| told.evidence);
+            let answer = told.map(|told| Answer::yes(0.2, vec![told]).mild(true));
+            return answer.unwrap_or_else(|| Answer::unknown(&[CLOCK])).lacking(&[CLOCK]);
+        };
         return Answer::no(vec![look.cite(quote, &format!("the clock is {}", quote.text))]);
     }
     let kernel = look.kernel(&Subject::Machine).and_then(|line| look.mean(&line));

@@ -483,6 +483,9 @@ pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
     caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))))
 }
 
+/// Of a pool: what has so much free is hardly used, whatever part of it is promised.
+const MOSTLY_FREE: f64 = 0.75;
+
 /// Does a HugeTLB pool lie idle?
 pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
     let Some(free) = look.state(Field::HugetlbFree) else { return Answer::unknown(&[MEMINFO]) };
@@ -503,6 +506,12 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
             write::bytes(free.value)
         );
         let evidence = vec![look.say(&free, &text)];
+        let short = memory::room_percent(look)
+            .is_some_and(|room| room.reaches(look.limit(T::AvailableLow)) == Some(false));
+        let largely = pool.is_some_and(|pool| free.value >= pool.value * MOSTLY_FREE);
+        if short && largely && free_percent >= look.limit(T::HugetlbUnused) {
+            return Answer::yes(0.5, evidence).lacking(&[MEMINFO]);
+        }
         return match free_percent >= look.limit(T::HugetlbUnused) {
             true => Answer { evidence, ..Answer::unknown(&[MEMINFO]) },
             false => Answer::no(evidence),

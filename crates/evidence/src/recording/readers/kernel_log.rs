@@ -11,6 +11,7 @@ use super::prelude::*;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
+pub(super) use known::is_headed;
 pub(super) use oom::{killed_in, may_be_own as may_be_kill};
 pub use when::dated;
 pub(super) use when::{clock_before, date_and_time, up_ms};
@@ -29,10 +30,12 @@ fn message(line: &str) -> Option<&str> {
     timed.or(named)
 }
 
-/// What follows the name that syslog gives the kernel.
+/// What follows the name that syslog gives the kernel; `kernel:[` where it shows it to everybody
+/// (`Message from syslogd@db1`).
 fn behind_name(line: &str) -> Option<&str> {
     let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
-    named.or_else(|| line.strip_prefix("kernel: "))
+    let shown = || line.trim_start().strip_prefix("kernel:").filter(|rest| rest.starts_with('['));
+    named.or_else(|| line.strip_prefix("kernel: ")).or_else(shown)
 }
 
 /// What follows the kernel's own time.
@@ -62,7 +65,9 @@ fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
         let before = line.get(..line.len() - text.len()).unwrap_or_default();
         !before.contains(char::is_alphabetic) || is_logged(before)
     };
-    let known = shown && known::trouble(line).is_some();
+    // Nobody asks what he quotes.
+    let headed = known::is_headed(line) && !line.ends_with('?');
+    let known = (shown || headed) && known::names_trouble(line);
     own.filter(logged).or_else(|| known.then_some(line))
 }
 
@@ -83,11 +88,15 @@ struct KernelLog {
     latest: Option<Trouble>,
     /// The column in which the latest message begins.
     column: usize,
+    /// Whether the latest message had no time.
+    bare: bool,
     /// The latest time of a task that hung.
     hung: When,
     /// The latest time of all, and whether anything was said that has an age.
     last: When,
     told_any: bool,
+    /// Messages of any kind.
+    messages: u64,
 }
 
 /// What was said about one kind of trouble.
@@ -237,7 +246,8 @@ impl KernelLog {
 impl Reader for KernelLog {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let timed = message(line);
-        let Some(text) = timed.or_else(|| bare(line, out)) else {
+        let goes_on = || Some(line.trim()).filter(|text| self.bare && known::is_headed(text));
+        let Some(text) = timed.or_else(|| bare(line, out)).or_else(goes_on) else {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let goes_on = self.column > 0 && blanks >= self.column;
@@ -247,6 +257,8 @@ impl Reader for KernelLog {
             return if goes_on || told { Taken::Yes } else { Taken::No };
         };
         // Below a message without its time nothing is in line with it.
+        self.bare = timed.is_none();
+        self.messages += 1;
         self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());
         let at = when(line);
         self.last.later(at);
@@ -272,6 +284,7 @@ impl Reader for KernelLog {
         for (kind, told) in &self.told {
             let subject = Subject::part(LOG, kind.key());
             out.put(Field::LogLines, &subject, None, told.lines as f64);
+            out.put(Field::LogLength, &subject, None, self.messages as f64);
             out.put_known(Field::LogAmount, &subject, None, told.most);
             told.when.put(kind.key(), out);
             out.setting(&quoted(*kind), &told.quote);
@@ -353,7 +366,11 @@ mod tests {
         let shown = read(&format!("root@db1:~# dmesg -t | tail -1\n{line}"));
         let part = Subject::part(LOG, Trouble::FileSystem.key());
         assert_eq!(values(&shown, Field::LogLines, &part), [1.0]);
-        assert!(read(line).hosts.is_empty());
+        assert_eq!(values(&read(line), Field::LogLines, &part), [1.0]);
+        let prose = "I have seen EXT4-fs error (device sda1): ext4_find_entry:1455 before\n";
+        for line in [prose, "BUG: soft lockup - CPU#3 stuck for 23s, what is that?\n"] {
+            assert!(read(line).hosts.is_empty(), "{line}");
+        }
     }
 
     #[test]

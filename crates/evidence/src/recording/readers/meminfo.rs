@@ -111,12 +111,13 @@ impl Reader for Meminfo {
         for (field, bytes) in &sizes {
             out.put(*field, &Subject::Machine, None, *bytes as f64);
         }
-        let page_bytes = sizes.get(&Field::HugetlbPage);
+        let page_bytes =
+            sizes.get(&Field::HugetlbPage).copied().or_else(|| page_size(&sizes, &pages));
         let mut sizeless = false;
         for (field, pages) in pages {
             let bytes = match (pages, page_bytes) {
                 (0, _) => Some(0),
-                (_, Some(page_bytes)) => pages.checked_mul(*page_bytes),
+                (_, Some(page_bytes)) => pages.checked_mul(page_bytes),
                 (_, None) => None,
             };
             match bytes {
@@ -128,6 +129,18 @@ impl Reader for Meminfo {
             out.problem("HugePages_ lines without a usable Hugepagesize: their pages are left out");
         }
     }
+}
+
+/// The size of a page of the default pool, where it follows: all HugeTLB memory is of so many
+/// pages.
+/// Pages of other sizes would make it another value than any architecture has.
+fn page_size(sizes: &BTreeMap<Field, u64>, pages: &BTreeMap<Field, u64>) -> Option<u64> {
+    // 64 KiB (arm64) to 16 GiB (powerpc): Documentation/admin-guide/mm/hugetlbpage.rst.
+    const SIZES: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 34;
+    let (all, count) = (*sizes.get(&Field::HugetlbAll)?, *pages.get(&Field::HugetlbTotal)?);
+    let bytes = all.checked_div(count)?;
+    let whole = bytes * count == all && bytes.is_power_of_two() && SIZES.contains(&bytes);
+    whole.then_some(bytes)
 }
 
 #[cfg(test)]

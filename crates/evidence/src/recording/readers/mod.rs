@@ -229,7 +229,8 @@ formats![
         |line| {
             let kernel =
                 line.has("kernl:") || line.begins("[<") || line.has("kern:[") || line.awaited;
-            kernel || line.has("mo") && kernel_log::may_be_kill(line.text)
+            let killed = line.has("mo") && kernel_log::may_be_kill(line.text);
+            kernel || killed || line.any(": ") && kernel_log::is_headed(line.text)
         },
         kernel_log::begins,
     ),

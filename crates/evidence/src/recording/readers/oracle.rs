@@ -68,14 +68,12 @@ impl Alert {
     /// `2048K  12000  11265  0  ORA-27102`; pages of the usual size have no number of their own.
     fn row(line: &str, out: &mut Builder) -> bool {
         let words = words(line);
-        let [size, available, expected, allocated, ..] = words.as_slice() else { return false };
+        let [size, available, _, allocated, ..] = words.as_slice() else { return false };
         let Some(page) = amount(size) else { return false };
         if let Some(available) = count(available) {
-            for (field, pages) in [
-                (Field::HugePool, Some(available)),
-                (Field::HugeExpected, count(expected)),
-                (Field::HugeUsed, count(allocated)),
-            ] {
+            for (field, pages) in
+                [(Field::HugePool, Some(available)), (Field::HugeUsed, count(allocated))]
+            {
                 put(field, pages.map(|pages| pages as f64 * page), out);
             }
         }
@@ -153,7 +151,6 @@ mod tests {
                      \x20       4K       Configured               5          524293        NONE\n\
                      \x20    2048K                9             512               9   ORA-27102\n";
         assert_eq!(of(table, Field::HugePool), [9.0 * page]);
-        assert_eq!(of(table, Field::HugeExpected), [512.0 * page]);
         assert_eq!(of(table, Field::HugeUsed), [9.0 * page]);
         assert!(
             of("Per process system memlock (soft) limit = UNLIMITED\n", Field::HugePool).is_empty()

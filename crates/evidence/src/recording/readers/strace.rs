@@ -1,14 +1,16 @@
 //! Lines of `strace`, with times (`-T`) or without: how often each call was made, how long it took
-//! and how often it failed. What it was given is not kept. strace(1).
+//! and what it was refused. What it was given is not kept. strace(1).
 
 use std::collections::BTreeMap;
 
+use super::failures::FAILURES;
 use super::prelude::*;
 
 /// What one line tells.
 struct Call<'a> {
     name: &'a str,
-    failed: bool,
+    /// The error, such as `EAGAIN`.
+    failed: Option<&'a str>,
     seconds: Option<f64>,
 }
 
@@ -44,13 +46,13 @@ fn call(line: &str) -> Option<Call<'_>> {
     let known = *value == "?" || value.starts_with("0x") || whole;
     let spent = rest.last().and_then(|last| last.strip_prefix('<')?.strip_suffix('>'));
     let seconds = spent.and_then(number);
-    let error = rest.first().is_some_and(|word| {
+    let error = rest.first().copied().filter(|word| {
         word.starts_with('E')
             && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
     });
-    let failed = *value == "-1" && error;
+    let failed = error.filter(|_| *value == "-1");
     // Behind a result stands its error, what it means, or its time: no code that looks like it.
-    let sure = rest.is_empty() || seconds.is_some() || failed || rest[0].starts_with('(');
+    let sure = rest.is_empty() || seconds.is_some() || failed.is_some() || rest[0].starts_with('(');
     (known && sure).then_some(Call { name, failed, seconds })
 }
 
@@ -75,11 +77,29 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         .then(|| lines.resume(SourceKind::Strace, Strace::default(), out))
 }
 
+/// Errors of calls that a limit, and nothing else, causes: calls, errors and what was refused. No
+/// calls: any of them. mprotect(2), munmap(2), madvise(2) and mremap(2) split a mapping in two;
+/// accept(2), open(2), fork(2), connect(2), send(2).
+const LIMITS: [(&[&str], &[&str], Field); 5] = [
+    (&["mprotect", "munmap", "madvise", "mremap"], &["ENOMEM"], Field::MapErrors),
+    (&[], &["EMFILE", "ENFILE"], Field::OpenFileErrors),
+    (&["fork", "vfork", "clone", "clone3"], &["EAGAIN"], Field::TaskErrors),
+    (&["connect"], &["EADDRNOTAVAIL"], Field::PortErrors),
+    (&["send", "sendto", "sendmsg", "sendmmsg"], &["ENOBUFS"], Field::BufferErrors),
+];
+
+/// What a call was refused.
+fn limit(call: &str, error: &str) -> Option<Field> {
+    let fits = |(calls, errors, _): &&(&[&str], &[&str], Field)| {
+        errors.contains(&error) && (calls.is_empty() || calls.contains(&call))
+    };
+    LIMITS.iter().find(fits).map(|(.., field)| *field)
+}
+
 /// All calls of one name.
 #[derive(Default)]
 struct Sum {
     calls: u64,
-    failed: u64,
     timed: u64,
     seconds: f64,
     longest: f64,
@@ -91,14 +111,16 @@ struct Strace {
 }
 
 impl Reader for Strace {
-    fn take(&mut self, line: &str, _out: &mut Builder) -> Taken {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if line.trim().is_empty() || elided(line) || passed_over(line) {
             return Taken::Yes;
         }
         let Some(call) = call(line) else { return Taken::No };
         let sum = self.calls.entry(call.name.to_owned()).or_default();
         sum.calls += 1;
-        sum.failed += u64::from(call.failed);
+        if let Some(field) = call.failed.and_then(|error| limit(call.name, error)) {
+            out.put(field, &Subject::part(FAILURES, field.about().key), None, 1.0);
+        }
         if let Some(seconds) = call.seconds {
             sum.timed += 1;
             sum.seconds += seconds;
@@ -112,9 +134,6 @@ impl Reader for Strace {
         for (name, sum) in std::mem::take(&mut self.calls) {
             let subject = Subject::Symbol(name);
             out.put(Field::SyscallCalls, &subject, None, sum.calls as f64);
-            if sum.failed > 0 {
-                out.put(Field::SyscallErrors, &subject, None, sum.failed as f64);
-            }
             if sum.timed > 0 {
                 let mean = sum.seconds / sum.timed as f64;
                 out.put(Field::SyscallTime, &subject, None, mean * 1e3);
@@ -149,7 +168,6 @@ mod tests {
         assert_eq!(of(Field::SyscallCalls, "fsync"), [2.0]);
         assert_eq!(of(Field::SyscallTime, "fsync"), [150.0]);
         assert_eq!(of(Field::SyscallLongest, "fsync"), [250.0]);
-        assert_eq!(of(Field::SyscallErrors, "futex"), [1.0]);
         let plain =
             read("read(3, \"abc\", 8192) = 3\nwrite(4, \"abc\", 3) = 3\nread(3, \"\", 8192) = 0\n");
         let read_call = Subject::Symbol("read".to_owned());

@@ -1,21 +1,27 @@
-//! TCP's counts since boot: `netstat -s`, `/proc/net/snmp`, `/proc/net/netstat`.
+//! Counts of TCP and UDP since boot: `netstat -s`, `/proc/net/snmp`, `/proc/net/netstat`.
 
 use super::prelude::*;
 
 /// By section and name in `/proc/net/snmp` and `/proc/net/netstat`.
-const FILE_KEYS: [(&str, &str, Field); 3] = [
+const FILE_KEYS: [(&str, &str, Field); 6] = [
     ("Tcp:", "OutSegs", Field::TcpOutSegmentCount),
     ("Tcp:", "RetransSegs", Field::TcpRetransmitCount),
     ("TcpExt:", "ListenOverflows", Field::TcpListenOverflowCount),
+    ("Udp:", "InDatagrams", Field::UdpDatagramCount),
+    ("Udp:", "InErrors", Field::UdpErrorCount),
+    ("Udp:", "RcvbufErrors", Field::UdpBufferErrorCount),
 ];
 
 /// By section and what follows the number in `netstat -s`; the odd words are net-tools' own.
-const TEXT_KEYS: [(&str, &str, Field); 5] = [
+const TEXT_KEYS: [(&str, &str, Field); 8] = [
     ("Tcp:", "segments sent out", Field::TcpOutSegmentCount),
     ("Tcp:", "segments send out", Field::TcpOutSegmentCount),
     ("Tcp:", "segments retransmitted", Field::TcpRetransmitCount),
     ("Tcp:", "segments retransmited", Field::TcpRetransmitCount),
     ("TcpExt:", "times the listen queue of a socket overflowed", Field::TcpListenOverflowCount),
+    ("Udp:", "packets received", Field::UdpDatagramCount),
+    ("Udp:", "packet receive errors", Field::UdpErrorCount),
+    ("Udp:", "receive buffer errors", Field::UdpBufferErrorCount),
 ];
 
 const SECTIONS: [&str; 11] = [
@@ -122,7 +128,11 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 /// Whether it is a row of `netstat -s` that needs no heading.
 fn is_alone(words: &[&str]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
-    count(first).is_some() && TEXT_KEYS.iter().any(|(_, text, _)| rest.join(" ") == *text)
+    // `ping` counts packets that it received as well.
+    let known = |(_, text, field): &(&str, &str, Field)| {
+        *field != Field::UdpDatagramCount && rest.join(" ") == *text
+    };
+    count(first).is_some() && TEXT_KEYS.iter().any(known)
 }
 
 #[derive(Default)]
@@ -147,7 +157,7 @@ impl Reader for Text {
         if let Some((_, _, field)) = TEXT_KEYS.iter().find(known) {
             match count(first) {
                 Some(value) => out.put(*field, &Subject::Machine, None, value as f64),
-                None => out.problem("no whole number before a count of TCP: left out"),
+                None => out.problem("no whole number before a count: left out"),
             }
         }
         Taken::Yes
@@ -173,7 +183,7 @@ impl File {
             }
             match count(value) {
                 Some(value) => out.put(*field, &Subject::Machine, None, value as f64),
-                None => out.problem("no whole number for a count of TCP: left out"),
+                None => out.problem("no whole number for a count: left out"),
             }
         }
     }

@@ -20,6 +20,8 @@ named_enum! {
         PathLost "lost devices",
         /// A controller's write cache is off, for want of a battery: megaraid, smartpqi.
         WriteCache "write caches",
+        /// A disk cannot read or write some of its blocks: it says so itself (sense key 3).
+        BadMedia "bad media",
         /// Requests to a disk ended in errors.
         DiskError "disk errors",
         /// A file system found damage, or was made read-only.
@@ -84,6 +86,27 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
     Some(if found == Trouble::NoBlock && single { Trouble::NoPage } else { found })
 }
 
+/// How the kernel's messages begin.
+static HEADS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let heads = list(&ROWS, "heads");
+    heads.into_iter().map(|head| head.replace("<space>", " ")).collect()
+});
+
+/// Whether a line begins as messages of the kernel do, or has the words that only it writes.
+pub(in super::super) fn is_headed(line: &str) -> bool {
+    HEADS.iter().any(|head| line.starts_with(head.as_str()))
+        || line.contains(": page allocation failure: order:")
+}
+
+/// Whether a message, with nothing before it that tells whose it is, names trouble.
+pub(super) fn names_trouble(text: &str) -> bool {
+    let hangs = text.starts_with("INFO: task ") && text.contains(" blocked for more than ");
+    let floods = text.contains("ossible SYN flooding on port");
+    let untracked = text.contains("conntrack") && text.contains("table full");
+    let silent = text.starts_with("nfs: server ") && text.contains("not responding");
+    hangs || floods || untracked || silent || trouble(text).is_some()
+}
+
 /// The number in a message that says how bad it is.
 pub(super) fn amount(kind: Trouble, text: &str) -> Option<f64> {
     let mark = match kind {
@@ -112,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_row_is_read() {
-        let sections = ["messages", "harmless", "zones", "zone", "memory"];
+        let sections = ["messages", "heads", "harmless", "zones", "zone", "memory"];
         assert!(ROWS.iter().all(|row| sections.contains(&row.section)));
         assert!(MESSAGES.iter().all(|(_, words)| !words.is_empty()) && !HARMLESS.is_empty());
         let all = |kind: &Trouble| MESSAGES.iter().any(|(of, _)| of == kind);

@@ -33,6 +33,8 @@ enum Said<'a> {
     /// All others of the victim's cgroup follow (`memory.oom.group`).
     Group,
     Nobody,
+    /// The list of all tasks, which the kernel writes when it looks for a victim.
+    Listed,
 }
 
 /// What stands between two marks.
@@ -133,8 +135,24 @@ fn said(text: &str) -> Option<Said<'_>> {
         (reaped.rss_kib, reaped.total_vm_kib) = (None, None);
         return Some(Said::Killed(reaped, Shortage::Unknown));
     }
+    if text.starts_with("Tasks state (memory values in pages):") || is_task_row(text) {
+        return Some(Said::Listed);
+    }
     let panic = text.strip_prefix("Kernel panic - not syncing: ").unwrap_or(text);
     constraint(text).or_else(|| kill(panic))
+}
+
+/// `[  812]   107   812     2638      663    61440      160          -900 dbus-daemon`
+/// (`dump_task` in `mm/oom_kill.c`), or the heading of such rows.
+fn is_task_row(text: &str) -> bool {
+    let Some((pid, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+        return false;
+    };
+    if pid.trim() == "pid" {
+        return rest.contains("total_vm") && rest.contains("oom_score_adj");
+    }
+    let numbers = rest.split_whitespace().take_while(|word| word.parse::<i64>().is_ok()).count();
+    count(pid.trim()).is_some() && (6..=10).contains(&numbers)
 }
 
 /// Whether a line may have a message that is [`is_own`].
@@ -160,7 +178,7 @@ fn is_own(text: &str) -> bool {
         }
         Some(Said::Usage(counter, ..)) => counter.starts_with("memory") && text.contains("failcnt"),
         Some(Said::Chosen(..) | Said::Limited(_)) => true,
-        Some(Said::Group | Said::Nobody) | None => false,
+        Some(Said::Group | Said::Nobody | Said::Listed) | None => false,
     }
 }
 
@@ -225,12 +243,13 @@ struct Report {
     killed: Vec<Victim>,
     group: bool,
     nobody: bool,
+    listed: bool,
     when: When,
 }
 
 impl Report {
     fn is_empty(&self) -> bool {
-        let told = self.scope.is_some() || self.usage || self.nobody;
+        let told = self.scope.is_some() || self.usage || self.nobody || self.listed;
         self.asked.is_none() && self.chosen.is_none() && self.killed.is_empty() && !told
     }
 
@@ -250,6 +269,7 @@ impl Report {
             Said::Chosen(_, scope, _) => done || self.chosen.is_some() || other(scope),
             Said::Killed(_, scope) => done && !self.group || other(scope),
             Said::Group => false,
+            Said::Listed => done || self.chosen.is_some(),
             Said::Nobody => done || self.chosen.is_some() || self.nobody,
         };
         over || self.when.apart_s(at).is_some_and(|apart| apart > REPORT_S)
@@ -286,6 +306,7 @@ impl Report {
             }
             Said::Group => self.group = true,
             Said::Nobody => self.nobody = true,
+            Said::Listed => self.listed = true,
         }
     }
 
@@ -355,6 +376,9 @@ impl Reports {
             self.end(out);
         }
         self.report.when.later(at);
+        if matches!(said, Said::Listed) {
+            self.memory.take(text, out);
+        }
         self.report.take(said);
         true
     }

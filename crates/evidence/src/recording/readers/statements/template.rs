@@ -15,6 +15,8 @@ enum Kind {
     Mib,
     /// A number of seconds, as milliseconds.
     Seconds,
+    /// A time with its unit, `2.137s`, as milliseconds.
+    Time,
     /// A word.
     Word,
     /// Anything up to the next fixed words.
@@ -84,6 +86,7 @@ fn hole(text: &str) -> Option<Piece> {
         "kib" => Kind::Kib,
         "mib" => Kind::Mib,
         "s" => Kind::Seconds,
+        "time" => Kind::Time,
         "any" => Kind::Any,
         "word" => Kind::Word,
         _ if role.is_some() => Kind::Word,
@@ -202,6 +205,20 @@ fn filled<'a>(
     let (value, mut rest) = (number(digits)?, text.get(digits.len()..)?);
     let factor = match kind {
         Kind::Seconds => 1e3,
+        Kind::Time => {
+            const UNITS: [(&str, f64); 6] = [
+                ("ns", 1e-6),
+                ("us", 1e-3),
+                ("\u{b5}s", 1e-3),
+                ("ms", 1.0),
+                ("s", 1e3),
+                ("m", 6e4),
+            ];
+            let known = |(unit, factor): (&str, f64)| Some((rest.strip_prefix(unit)?, factor));
+            let (after, factor) = UNITS.into_iter().find_map(known)?;
+            rest = after;
+            factor
+        }
         Kind::Kib => 1024.0,
         Kind::Mib => f64::from(1 << 20),
         Kind::Size => {
