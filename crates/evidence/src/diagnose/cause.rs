@@ -206,6 +206,7 @@ named_enum! {
         SocketMemory "socket_memory",
         FsyncLate "fsync_late",
         WorkerLimit "worker_limit",
+        WaitsForDisk "waits_for_disk",
     }
 }
 

@@ -38,6 +38,7 @@ mod split_pending;
 mod statement_locks;
 mod thrashing;
 mod undo_log;
+mod waits_for_disk;
 mod worker_limit;
 
 use super::explanation::Explanation;
@@ -78,4 +79,5 @@ pub(super) const ALL: &[&Explanation] = &[
     &split_pending::EXPLANATION,
     &program_starts::EXPLANATION,
     &socket_memory::EXPLANATION,
+    &waits_for_disk::EXPLANATION,
 ];

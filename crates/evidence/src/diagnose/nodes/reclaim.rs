@@ -320,8 +320,13 @@ pub(super) fn swinging(look: &Look<'_>) -> Answer {
 
 /// Share of all memory that a field takes.
 pub(super) fn share_of_memory(look: &Look<'_>, seen: Option<Seen>, limit: T) -> Answer {
-    let (Some(seen), Some(total)) = (seen, look.memory_bytes()) else {
-        return Answer::unknown(&[MEMINFO]);
+    let Some(seen) = seen else { return Answer::unknown(&[MEMINFO]) };
+    let Some(total) = look.memory_bytes() else {
+        // Of how much is not known: so much is worth a look on any machine.
+        let much = seen.value >= MUCH_BYTES;
+        let evidence = vec![look.quote(&seen)];
+        let answer = Answer::yes(0.3, evidence).mild(true).lacking(&[MEMINFO]);
+        return if much { answer } else { Answer::unknown(&[MEMINFO]) };
     };
     let percent = seen.value / total * 100.0;
     let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
@@ -330,6 +335,9 @@ pub(super) fn share_of_memory(look: &Look<'_>, seen: Option<Seen>, limit: T) -> 
     Answer::when(percent >= limit, percent / 100.0, evidence)
         .or_close(look.is_close(percent, limit))
 }
+
+/// Judgement: what holds as much is of interest, however large the machine is.
+const MUCH_BYTES: f64 = 4.0 * 1_073_741_824.0;
 
 /// Do page tables take much of the memory?
 pub(super) fn page_tables(look: &Look<'_>) -> Answer {

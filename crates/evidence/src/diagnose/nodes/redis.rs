@@ -215,12 +215,21 @@ pub(super) fn fork(look: &Look<'_>) -> Answer {
             }
             _ => text,
         };
+        // The longest that the server has seen stopped its clients as well.
+        let worst = parts(look, Field::LatencyWorst, server);
+        let worst = worst.iter().filter(|line| name(&line.subject) == "fork");
+        let worst = worst.filter_map(|line| look.highest(line)).next();
+        let longest = worst.map_or(seen.value, |worst| worst.value.max(seen.value));
+        let text = match longest > seen.value {
+            true => format!("{text}; the longest took {}", write::milliseconds(longest)),
+            false => text,
+        };
         let evidence = vec![look.say(&seen, &text)];
         let slow = of_gib.is_some_and(|each| each >= look.limit(T::ForkSlow));
         let felt = seen.value >= look.limit(T::ForkFelt);
         // In huge pages each write after the fork copies 2 MiB as well.
         let huge = look.top(Field::HugeFound);
-        if seen.value < look.limit(T::ForkHigh) && !(felt && (slow || huge.is_some())) {
+        if longest < look.limit(T::ForkHigh) && !(felt && (slow || huge.is_some())) {
             return Some(Answer::no(evidence));
         }
         let small = setting(look, THP, ": a fork copies 8 bytes of page tables for each 4 KiB");

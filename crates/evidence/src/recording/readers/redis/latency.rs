@@ -69,9 +69,11 @@ struct Latency {
 
 impl Latency {
     fn put(&mut self, milliseconds: f64, out: &mut Builder) {
-        let Some(event) = self.event.take() else { return };
-        let part = Subject::part(&redis(out, None), &event);
-        out.put(Field::LatencyEvent, &part, None, milliseconds);
+        let Some(event) = &self.event else { return };
+        let part = Subject::part(&redis(out, None), event);
+        // The latest comes before the worst.
+        let field = if self.at > 3 { Field::LatencyWorst } else { Field::LatencyEvent };
+        out.put(field, &part, None, milliseconds);
     }
 
     fn doctor(&mut self, line: &str, out: &mut Builder) -> Taken {
@@ -113,7 +115,7 @@ impl Latency {
         let Some(value) = value.filter(|_| (1..=4).contains(&self.at)) else { return Taken::No };
         self.at += 1;
         // Its time, the latest, the worst.
-        if self.at == 3 {
+        if self.at >= 3 {
             self.put(value as f64, out);
         }
         Taken::Yes

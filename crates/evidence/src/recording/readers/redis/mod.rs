@@ -19,7 +19,11 @@ fn unix_time(text: &str) -> Option<u64> {
 
 /// The number of `(integer) 5`.
 fn integer(text: &str) -> Option<u64> {
-    count(text.strip_prefix("(integer) ")?.trim_end())
+    let text = text.strip_prefix("(integer) ")?;
+    let (value, note) = text.split_once(' ').unwrap_or((text, ""));
+    // Somebody may explain it.
+    let plain = note.trim().is_empty() || note.trim_start().starts_with(['#', '<', '/', '(']);
+    count(value.trim_end()).filter(|_| plain)
 }
 
 /// What stands behind `2) ` and its number.
