@@ -15,8 +15,8 @@ const LINE_BYTES_MAX: usize = 200;
 const CPUS_MAX: u64 = 8192;
 
 /// Folders whose files are settings: one line with a value.
-const SETTINGS: [&str; 4] =
-    ["/sys/kernel/mm/", "/proc/sys/", "/sys/block/", "/sys/devices/system/"];
+const SETTINGS: [&str; 5] =
+    ["/sys/kernel/mm/", "/proc/sys/", "/sys/block/", "/sys/devices/system/", "/sys/class/net/"];
 
 /// Folder of the files about pressure.
 pub(super) const PRESSURE: &str = "/proc/pressure/";

@@ -41,5 +41,25 @@ fn judge(look: &Look<'_>) -> Answer {
     let Some(kept) = kept else { return Answer::unknown(&[SOCKETS]) };
     let whose =
         most_named(&kept.listed).map_or_else(String::new, |name| format!(", most of {name}"));
+    if let Some(extract) = unread(&kept) {
+        return extract;
+    }
     kept.outnumber(look, &format!("that the peer closed (CLOSE-WAIT){whose}"), 0.6)
+}
+
+/// Fewer rows are an example: judgement.
+const ROWS_MIN: usize = 10;
+
+/// In an extract of a listing: connections with data that the program has never read are its own
+/// fault, however many the others are. The peer's end counts as a byte (`net/ipv4/tcp_diag.c`).
+fn unread(kept: &Connections<'_>) -> Option<Answer> {
+    let unread = kept.listed.iter().filter(|socket| socket.receive_queue > 1).count();
+    let first = kept.listed.first()?;
+    let most = unread * 2 >= kept.listed.len() && kept.count >= kept.established;
+    let text = format!(
+        "{} connections that the peer closed (CLOSE-WAIT), {unread} of them with data that the \
+         program has not read",
+        kept.listed.len()
+    );
+    (kept.listed.len() >= ROWS_MIN && most).then(|| Answer::yes(0.5, vec![observed(first, text)]))
 }

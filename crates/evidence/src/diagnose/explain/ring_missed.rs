@@ -31,7 +31,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Of all packets. Judgement: TCP is slowed down by far fewer.
-const MISSED_MIN_PERCENT: f64 = 1.0;
+const DROPPED_MIN_PERCENT: f64 = 1.0;
+/// The same for a full ring, which nothing but a lack of time or room fills.
+const MISSED_MIN_PERCENT: f64 = 0.1;
 /// Fewer are a burst long ago.
 const MISSED_MIN: f64 = 10_000.0;
 
@@ -47,16 +49,19 @@ fn judge(look: &Look<'_>) -> Answer {
     let Some(got) = look.peak(Field::NetRxPacketCount, &missed.subject) else {
         return Answer::unknown(&[NETWORK]);
     };
-    let how = if missed.field == Field::NetRxDropCount { "dropped" } else { "lost to a full ring" };
+    let (how, least) = match missed.field {
+        Field::NetRxDropCount => ("dropped", DROPPED_MIN_PERCENT),
+        _ => ("lost to a full ring", MISSED_MIN_PERCENT),
+    };
     let percent = missed.value / (missed.value + got.value).max(1.0) * 100.0;
     let text = format!(
-        "{}: {} packets {how} since boot, {percent:.0} % of all",
+        "{}: {} packets {how} since boot, {percent:.2} % of all",
         missed.subject,
         write::number(missed.value)
     );
     let mut evidence = look.say(&missed, &text);
     // So large a share of all time is no count of long ago.
     (evidence.field, evidence.value) = (None, None);
-    let much = percent >= MISSED_MIN_PERCENT && missed.value >= MISSED_MIN;
+    let much = percent >= least && missed.value >= MISSED_MIN;
     Answer::when(much, 0.5, vec![evidence]).or_close(true).lacking(&[NETWORK])
 }

@@ -34,8 +34,8 @@ pub(super) struct Connections<'a> {
     /// Those that are listed.
     pub(super) listed: Vec<&'a Socket>,
     counted: Option<Seen>,
-    count: f64,
-    established: f64,
+    pub(super) count: f64,
+    pub(super) established: f64,
 }
 
 /// A few in a state that ends by itself are what any machine has in passing.

@@ -166,9 +166,26 @@ pub(super) fn bugs(look: &Look<'_>) -> Answer {
     about(look, &[Trouble::Bug], 0.5)
 }
 
+/// That the kernel killed for want of a block of several pages while single ones were left: a zone
+/// had twice its minimum.
+fn in_pieces(look: &Look<'_>) -> Option<Answer> {
+    let order = look.top(Field::OomOrder).filter(|order| order.value >= 1.0)?;
+    let zones = look.sorted(Field::LogZoneFree, |_| true);
+    let roomy = zones.into_iter().find(|free| {
+        let least = look.peak(Field::LogZoneMin, &free.subject);
+        least.is_some_and(|least| least.value > 0.0 && free.value >= 2.0 * least.value)
+    })?;
+    let size = write::bytes(4096.0 * 2_f64.powf(order.value.min(20.0)));
+    let text = format!("{} asked for {size} in one piece (order {})", order.subject, order.value);
+    let free = format!("{}: {} were free", roomy.subject, write::bytes(roomy.value));
+    Some(Answer::yes(0.7, vec![look.say(&order, &text), look.say(&roomy, &free)]))
+}
+
 /// Do allocations of several pages fail?
 pub(super) fn blocks(look: &Look<'_>) -> Answer {
     let answer = about(look, &[Trouble::NoBlock], 0.5);
+    let killed = in_pieces(look).filter(|_| !answer.is_yes());
+    let answer = killed.unwrap_or(answer);
     // Orders are below 64: `MAX_ORDER` is 11.
     let order = told(look, Trouble::NoBlock).and_then(|told| told.most).filter(|o| *o < 64.0);
     let size = order.map(|order| {

@@ -349,8 +349,10 @@ pub(super) fn resident(look: &Look<'_>) -> Answer {
         });
         let text = format!("{server}: resident memory is {ratio:.2} times what it uses{sizes}");
         let evidence = vec![look.say(&seen, &text)];
-        if !large || ratio < look.limit(T::RssRatio) {
-            return Some(Answer::no(evidence));
+        let limit = look.limit(T::RssRatio);
+        if !large || ratio < limit {
+            let near = large && look.is_close(ratio, limit);
+            return Some(Answer::when(near, 0.2, evidence).mild(true));
         }
         let inner = state(look, Field::AllocatorFragmentation, server);
         let inner = inner.map(|seen| look.quote(&seen));

@@ -35,9 +35,36 @@ fn interface(line: &str) -> Option<&str> {
     name.split('@').next().filter(|name| !name.is_empty())
 }
 
+/// The interface and the count of a file such as `/sys/class/net/eth0/statistics/rx_missed_errors`
+/// (`Documentation/ABI/testing/sysfs-class-net-statistics`).
+pub(super) fn statistic(path: &str) -> Option<(&str, Field)> {
+    let (interface, name) = path.strip_prefix("/sys/class/net/")?.split_once("/statistics/")?;
+    let field = match name {
+        "rx_packets" => Field::NetRxPacketCount,
+        "tx_packets" => Field::NetTxPacketCount,
+        "rx_dropped" => Field::NetRxDropCount,
+        "tx_dropped" => Field::NetTxDropCount,
+        "rx_missed_errors" | "rx_fifo_errors" | "rx_over_errors" => Field::NetMissedCount,
+        "rx_errors" | "tx_carrier_errors" => Field::NetErrorCount,
+        _ => return None,
+    };
+    Some((interface, field))
+}
+
+/// The interface of a row that `grep` left of `ifconfig eth0`.
+fn of_command<'a>(command: &'a str, line: &str) -> Option<&'a str> {
+    let row = line.trim_start();
+    let ours = ["RX packets", "TX packets"].iter().any(|start| row.starts_with(start));
+    let mut words = command.split(['|', ';', '&']).next()?.split_whitespace();
+    let tool = words.find(|word| *word != "sudo").filter(|_| ours)?;
+    let name = words.find(|word| !word.starts_with('-'))?;
+    (tool.rsplit('/').next() == Some("ifconfig")).then_some(name)
+}
+
 /// Begins at an interface.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let name = interface(lines.ahead(0))?;
+    let line = lines.ahead(0);
+    let name = interface(line).or_else(|| of_command(out.latest_command(), line))?;
     let links = Links { tally: Tally::new(name), names: Vec::new(), direction: "" };
     Some(lines.resume(SourceKind::Interfaces, links, out))
 }
@@ -97,7 +124,7 @@ impl Reader for Links {
         }
         let words = words(line);
         let Some(first) = words.first() else { return Taken::Yes };
-        if !line.starts_with(char::is_whitespace) {
+        if !line.starts_with(char::is_whitespace) && direction(first).is_none() {
             return Taken::No;
         }
         let names = std::mem::take(&mut self.names);

@@ -269,7 +269,7 @@ formats![
         storage::begins_mounts,
     ),
     (|line| line.has("Setingsfor:") || line.has("NICstaisc:") || line.awaited, ethtool::begins,),
-    (|line| line.has("<>") || line.has("Linkencp:"), links::begins),
+    (|line| line.has("<>") || line.has("Linkencp:") || line.has("Xpackets"), links::begins),
     (
         |line| {
             let columns = line.has("I") && (line.has("Time") || line.has("TIME"));

@@ -3,6 +3,7 @@
 
 use super::cgroup_memory;
 use super::kernel_log::date_and_time;
+use super::links;
 use super::prelude::*;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
 use crate::recording::Met;
@@ -114,6 +115,11 @@ impl Shell {
     }
 
     fn setting(&self, path: &str, value: &str, out: &mut Builder) {
+        if let (Some((interface, field)), Some(number)) = (links::statistic(path), count(value)) {
+            out.resume(SourceKind::Interfaces, out.line());
+            let interface = Subject::Interface(interface.to_owned());
+            return out.put(field, &interface, None, number as f64);
+        }
         let thp = path.starts_with("/sys/kernel/mm/transparent_hugepage/");
         let kind = if thp { SourceKind::ThpSettings } else { SourceKind::Settings };
         out.resume(kind, out.line());
