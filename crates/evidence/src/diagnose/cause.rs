@@ -207,6 +207,8 @@ named_enum! {
         FsyncLate "fsync_late",
         WorkerLimit "worker_limit",
         WaitsForDisk "waits_for_disk",
+        DiskDamaged "disk_damaged",
+        HeapExhausted "heap_exhausted",
     }
 }
 

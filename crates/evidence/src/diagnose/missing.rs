@@ -41,6 +41,7 @@ missing! {
     CONNTRACK "how full the table of connections is"
         "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max";
     SOCKETS "socket queues" "ss -tnap";
+    SMART "what a disk says about itself" "smartctl -a /dev/DEV";
     SOCKET_MEMORY "how much memory sockets use, and may use"
         "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem net.ipv4.udp_mem";
     UDP "datagrams that were lost" "nstat -az UdpInDatagrams UdpInErrors UdpRcvbufErrors";

@@ -95,8 +95,7 @@ fields! {
 
     // Since boot, where there is one reading only: /proc/vmstat, /proc/net/snmp, /proc/net/netstat.
     FaultCount "paging.faults" Count SinceBoot "page faults since boot";
-    MajorFaultCount "paging.major_faults" Count SinceBoot
-        "page faults since boot that read a disk";
+    MajorFaultCount "paging.major_faults" Count SinceBoot "page faults since boot that read a disk";
     FreedCount "paging.freed" Count SinceBoot "base pages freed since boot";
     ThpCollapseCount "thp.collapses" Count SinceBoot
         "huge pages made since boot by khugepaged and advice";
@@ -209,6 +208,10 @@ fields! {
     DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
     DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
+    SmartRaw "smart.raw" Count Instant "raw value of an attribute of SMART";
+    SmartFailed "smart.failed" Count Instant "verdict of a disk that it fails";
+    SmartUnreadable "smart.unreadable" Count Event "blocks that a disk logged as unreadable";
+    SmartMediaErrors "smart.media_errors" Count SinceBoot "errors of the medium, over its life";
     PathLost "disk.path_lost" Count Instant "the path to storage is lost (1) or not (0)";
     ArrayLacks "array.lacks" Count Instant "disks that the array lacks";
     ArrayRebuilt "array.rebuilt_percent" Percent Instant "how far it is rebuilt or checked";
@@ -479,6 +482,7 @@ fields! {
     SavesFailed "data.saves_failed" Count Event "attempts to save that failed";
     FsyncTime "data.fsync_ms" Milliseconds Event "an fsync of the log";
     ServerLate "server.late" Count Event "requests that took the server too long";
+    HeapErrors "heap.errors" Count Event "times that a program found its heap full";
     MemoryAlarm "server.memory_alarm" Count Event "times that it stopped its clients for memory";
     PoolFullLogged "pool.full_logged" Count Event "times that it had no worker or connection left";
     PoolLimit "pool.limit" Count Event "most workers or connections that it may have";

@@ -121,6 +121,7 @@ kinds! {
     Containers "container stats";
     KubectlTop "kubectl top";
     SockStat "sockstat";
+    Smart "smartctl";
     Htop "htop";
     BusyBox "BusyBox";
     Interfaces "interfaces";

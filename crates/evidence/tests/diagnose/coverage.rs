@@ -16,6 +16,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("hugetlb.sigbus", "No", "as hugetlb.refused"),
     ("memory.fork_refused", "No", "as hugetlb.refused"),
     ("server.trouble", "No", "as hugetlb.refused"),
+    ("heap.exhausted", "No", "as hugetlb.refused"),
     ("server.fsync", "No", "as hugetlb.refused"),
     ("server.workers", "No", "as hugetlb.refused"),
 ];

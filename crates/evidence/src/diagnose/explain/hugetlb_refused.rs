@@ -50,11 +50,14 @@ fn refused(look: &Look<'_>) -> Option<Seen> {
     all.into_iter().find_map(found).or_else(|| unused(look))
 }
 
-/// A server that has no huge page although a pool is free.
+/// Of what a server asked for: less than so much in huge pages is a part of it.
+const PART: f64 = 0.98;
+
+/// A server that has no huge page, or not as many as it asked for.
 fn unused(look: &Look<'_>) -> Option<Seen> {
-    let used = look.top(Field::HugeUsed).filter(|used| used.value <= 0.0)?;
-    look.peak(Field::MemoryWanted, &used.subject)?;
-    Some(used)
+    let used = look.top(Field::HugeUsed)?;
+    let wanted = look.peak(Field::MemoryWanted, &used.subject)?;
+    (used.value < wanted.value * PART).then_some(used)
 }
 
 /// The pool, as the server or the kernel says.
@@ -68,7 +71,12 @@ fn judge(look: &Look<'_>) -> Answer {
     let Some(seen) = refused(look) else { return Answer::unknown(&[MEMINFO]) };
     let server = &seen.subject;
     let wanted = look.peak(Field::MemoryWanted, server);
+    let part = seen.field == Field::HugeUsed && seen.value > 0.0;
     let text = match &wanted {
+        Some(wanted) if part => {
+            let (want, has) = (write::bytes(wanted.value), write::bytes(seen.value));
+            format!("{server} asked for {want} and got {has} of it in huge pages")
+        }
         Some(wanted) => format!("{server} asked for {} and got none", write::bytes(wanted.value)),
         None => format!("{server} got no huge pages"),
     };

@@ -10,10 +10,12 @@ mod compaction_since_boot;
 mod connections_exhausted;
 mod container_full;
 mod datagrams_unread;
+mod disk_damaged;
 mod event_profile;
 mod fork_refused;
 mod fsync_late;
 mod half_open;
+mod heap_exhausted;
 mod hugetlb_other_sizes;
 mod hugetlb_refused;
 mod hugetlb_sigbus;
@@ -80,4 +82,6 @@ pub(super) const ALL: &[&Explanation] = &[
     &program_starts::EXPLANATION,
     &socket_memory::EXPLANATION,
     &waits_for_disk::EXPLANATION,
+    &disk_damaged::EXPLANATION,
+    &heap_exhausted::EXPLANATION,
 ];

@@ -30,11 +30,11 @@ fn message(line: &str) -> Option<&str> {
     timed.or(named)
 }
 
-/// What follows the name that syslog gives the kernel; `kernel:[` where it shows it to everybody
+/// What follows the name that syslog gives the kernel; `kernel:` where it shows it to everybody
 /// (`Message from syslogd@db1`).
 fn behind_name(line: &str) -> Option<&str> {
     let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
-    let shown = || line.trim_start().strip_prefix("kernel:").filter(|rest| rest.starts_with('['));
+    let shown = || line.trim_start().strip_prefix("kernel:").filter(|rest| !rest.is_empty());
     named.or_else(|| line.strip_prefix("kernel: ")).or_else(shown)
 }
 

@@ -100,7 +100,10 @@ pub(super) fn is_logged(before: &str) -> bool {
     // What somebody quotes in a sentence.
     let quoted = before.strip_suffix(['"', '\'', '`']);
     if quoted.is_some_and(|rest| rest.ends_with(char::is_whitespace)) {
-        return false;
+        // An exception that has the message as its argument: `Unix.Unix_error "..."`.
+        let last = before.split_whitespace().rev().nth(1).unwrap_or_default();
+        let named = last.contains(['.', '_', ':']) && !last.ends_with(['.', ':', ',']);
+        return named && ["rror", "xception"].iter().any(|part| last.contains(part));
     }
     let words: Vec<&str> = before.split_whitespace().take(WORDS_MAX).collect();
     let first = words.first().copied().unwrap_or_default();

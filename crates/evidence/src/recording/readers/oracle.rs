@@ -15,9 +15,10 @@ const IN_PAGES: [(&str, Field); 3] = [
 ];
 
 /// Lines with an amount.
-const AMOUNTS: [(&str, Field); 4] = [
+const AMOUNTS: [(&str, Field); 5] = [
     ("Per process system memlock (soft) limit = ", Field::MemlockLimit),
     ("Total System Global Area size is ", Field::MemoryWanted),
+    ("Total Shared Global Region size is ", Field::MemoryWanted),
     ("SHARED GLOBAL AREA (SGA) into memory: ", Field::MemoryWanted),
     ("Large Page size = ", Field::HugetlbPage),
 ];
