@@ -120,8 +120,7 @@ fields! {
     TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
     UdpDatagramCount "udp.datagrams" Count SinceBoot "datagrams received since boot";
     UdpErrorCount "udp.receive_errors" Count SinceBoot "datagrams not delivered, since boot";
-    UdpBufferErrorCount "udp.buffer_errors" Count SinceBoot
-        "datagrams lost to a full buffer of their socket, since boot";
+    UdpBufferErrorCount "udp.buffer_errors" Count SinceBoot "datagrams lost to full buffers";
     TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot
         "connections refused since boot by a full accept queue";
     SoftnetPacketCount "softnet.packets" Count SinceBoot
@@ -148,10 +147,8 @@ fields! {
     DirtyLimit "mem.dirty_limit_bytes" Bytes Instant "dirty page cache at which writers stop";
     Writeback "mem.writeback_bytes" Bytes Instant "page cache being written";
     Anon "mem.anon_bytes" Bytes Instant "anonymous memory";
-    AnonActive "mem.anon_active_bytes" Bytes Instant "anonymous and shared memory on the active \
-        list of reclaim";
-    AnonInactive "mem.anon_inactive_bytes" Bytes Instant "anonymous and shared memory on the \
-        inactive list of reclaim";
+    AnonActive "mem.anon_active_bytes" Bytes Instant "anonymous and shared memory, active";
+    AnonInactive "mem.anon_inactive_bytes" Bytes Instant "anonymous and shared memory, inactive";
     SwapCached "mem.swap_cached_bytes" Bytes Instant "memory that is in swap as well";
     AnonHuge "mem.anon_huge_bytes" Bytes Instant "anonymous memory in huge pages";
     Shmem "mem.shmem_bytes" Bytes Instant "shared memory and tmpfs";
@@ -208,9 +205,9 @@ fields! {
     DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
     DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
-    SmartRaw "smart.raw" Count Instant "raw value of an attribute of SMART";
-    SmartFailed "smart.failed" Count Instant "verdict of a disk that it fails";
-    SmartUnreadable "smart.unreadable" Count Event "blocks that a disk logged as unreadable";
+    SmartReplaced "smart.replaced" Count SinceBoot "blocks that the disk replaced, over its life";
+    SmartFailed "smart.failed" Count Event "tests that a disk did not pass";
+    SmartUnreadable "smart.unreadable" Count Event "blocks that a disk cannot read";
     SmartMediaErrors "smart.media_errors" Count SinceBoot "errors of the medium, over its life";
     PathLost "disk.path_lost" Count Instant "the path to storage is lost (1) or not (0)";
     ArrayLacks "array.lacks" Count Instant "disks that the array lacks";
@@ -276,8 +273,7 @@ fields! {
     UdpMemoryPages "udp.memory_pages" Count Instant "pages in buffers of UDP's sockets";
     UdpDatagrams "udp.datagrams_per_s" PerSecond Average "datagrams received";
     UdpErrors "udp.receive_errors_per_s" PerSecond Average "datagrams that were not delivered";
-    UdpBufferErrors "udp.buffer_errors_per_s" PerSecond Average
-        "datagrams lost to a full buffer of their socket";
+    UdpBufferErrors "udp.buffer_errors_per_s" PerSecond Average "datagrams lost to full buffers";
     TcpTimeWait "tcp.time_wait" Count Instant "closed connections in TIME-WAIT";
     TcpInState "tcp.in_state" Count Instant "connections in this state";
     PeerTimeWait "tcp.time_wait_to_peer" Count Instant "closed connections to a peer in TIME-WAIT";

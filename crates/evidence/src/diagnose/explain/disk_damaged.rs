@@ -8,11 +8,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "A disk reports damaged blocks about itself (SMART): it fails, or will",
     id: "disk.damaged",
     question: "Does a disk report damage about itself?",
-    how: "SMART: the disk's own verdict, attributes about blocks that cannot be read or were \
-          replaced, and errors in its log.",
+    how: "SMART: the disk's own verdict and tests, attributes about blocks that cannot be read or \
+          were replaced, and errors in its log.",
     limits: &[],
     leads_to: &[
-        Cause::StorageFails,
         Cause::FilesystemErrors,
         Cause::DiskLatency,
         Cause::DiskSaturated,
@@ -36,37 +35,34 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Attributes that count blocks which cannot be read, and such as were replaced
-/// (smartmontools 7.4, `knowndrives.h` and `smartctl.8`).
-const UNREADABLE: [&str; 3] =
-    ["Current_Pending_Sector", "Offline_Uncorrectable", "Reported_Uncorrect"];
-const REPLACED: [&str; 2] = ["Reallocated_Sector_Ct", "Reallocated_Event_Count"];
 /// Judgement: new disks replace a few blocks.
 const REPLACED_MIN: f64 = 10.0;
 
 /// Does a disk report damage about itself?
 fn judge(look: &Look<'_>) -> Answer {
-    let raw = look.sorted(Field::SmartRaw, |_| true);
-    let of = |seen: &&Seen, names: &[&str], least: f64| {
-        names.contains(&seen.subject.to_string().as_str()) && seen.value >= least
-    };
-    let damaged = raw
-        .iter()
-        .filter(|seen| of(seen, &UNREADABLE, 1.0) || of(seen, &REPLACED, REPLACED_MIN))
-        .map(|seen| look.say(seen, &format!("{}: {}", seen.subject, write::number(seen.value))));
-    let mut evidence: Vec<Evidence> = damaged.collect();
-    let said = [
-        (Field::SmartFailed, "the disk itself says that it fails"),
-        (Field::SmartUnreadable, "its log has a block that could not be read"),
+    const MOST: [(Field, f64); 4] = [
+        (Field::SmartFailed, 0.0),
+        (Field::SmartUnreadable, 1.0),
+        (Field::SmartMediaErrors, 1.0),
+        (Field::SmartReplaced, REPLACED_MIN),
     ];
-    for (field, text) in said {
-        evidence.extend(look.top(field).map(|seen| look.say(&seen, text)));
+    let (mut bad, mut fine) = (Vec::new(), Vec::new());
+    for (field, least) in MOST {
+        let Some(seen) = look.top(field) else { continue };
+        let about = if seen.value >= least { &mut bad } else { &mut fine };
+        let name = seen.field.about().name;
+        let text = match field {
+            Field::SmartFailed => format!("{name}: its test or verdict"),
+            _ => format!("{name}: {}", write::number(seen.value)),
+        };
+        let mut evidence = look.say(&seen, &text);
+        // Damage stays, however long ago it came.
+        (evidence.field, evidence.value) = (None, None);
+        about.push(evidence);
     }
-    let errors = look.top(Field::SmartMediaErrors).filter(|seen| seen.value > 0.0);
-    evidence.extend(errors.map(|seen| look.quote(&seen)));
-    match (evidence.is_empty(), raw.first()) {
-        (false, _) => Answer::yes(0.6, evidence),
-        (true, Some(first)) => Answer::no(vec![look.quote(first)]),
-        (true, None) => Answer::unknown(&[SMART]),
+    match (bad.is_empty(), fine.is_empty()) {
+        (false, _) => Answer::yes(0.6, bad),
+        (true, false) => Answer::no(fine),
+        (true, true) => Answer::unknown(&[SMART]),
     }
 }

@@ -142,7 +142,8 @@ pub(super) fn cards(look: &Look<'_>) -> Answer {
     let Some(down) = told(look, Trouble::LinkDown) else { return hangs };
     let flaps = down.lines.value >= look.limit(T::LinkFlaps);
     if !hangs.is_yes() && !flaps {
-        return hangs;
+        let twice = down.lines.value >= 2.0;
+        return if twice { Answer::yes(0.3, vec![down.evidence]).mild(true) } else { hangs };
     }
     if hangs.is_yes() {
         return hangs.and([down.evidence]);

@@ -27,7 +27,7 @@ fn message(line: &str) -> Option<&str> {
         named = Some(rest);
     }
     let timed = behind_time(named.unwrap_or(line).trim_start());
-    timed.or(named)
+    timed.or(named).or_else(|| behind_facility(line))
 }
 
 /// What follows the name that syslog gives the kernel; `kernel:` where it shows it to everybody
@@ -36,6 +36,16 @@ fn behind_name(line: &str) -> Option<&str> {
     let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
     let shown = || line.trim_start().strip_prefix("kernel:").filter(|rest| !rest.is_empty());
     named.or_else(|| line.strip_prefix("kernel: ")).or_else(shown)
+}
+
+/// `10.0.0.5: kern:  alert: [2026-04-07T04:35:57.456Z]: XFS ...`, as Talos ships it: facility,
+/// level and time.
+fn behind_facility(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("kern: ")?;
+    let (level, rest) = rest.trim_start().split_once(": [")?;
+    let plain = level.bytes().all(|byte| byte.is_ascii_lowercase());
+    let (time, rest) = rest.split_once("]: ")?;
+    (plain && time.contains('T')).then_some(rest)
 }
 
 /// What follows the kernel's own time.

@@ -82,7 +82,7 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
     let fits = |words: &[String]| words.iter().all(|word| text.contains(word));
     let found = MESSAGES.iter().find(|(_, words)| fits(words)).map(|(kind, _)| *kind)?;
     // Without a number it is not known to be more than one page.
-    let single = text.contains("order:0") || text.contains("order: 0");
+    let single = ["order:0", "order: 0", " 0-order"].iter().any(|words| text.contains(words));
     Some(if found == Trouble::NoBlock && single { Trouble::NoPage } else { found })
 }
 
