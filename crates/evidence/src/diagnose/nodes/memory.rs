@@ -80,7 +80,7 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
 /// Is hardly any memory available?
 pub(super) fn short(look: &Look<'_>) -> Answer {
     let (Some(room), Some(total)) = (machine::room(look), look.memory_bytes()) else {
-        return Answer::unknown(&[MEMINFO]);
+        return below_minimum(look).unwrap_or_else(|| Answer::unknown(&[MEMINFO]));
     };
     // A HugeTLB pool is in use by design: what is short is the rest.
     let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
@@ -114,6 +114,24 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
             .mild(is_of_before(look, &room.seen))
             .backed(kept_free(look, &room.seen, total)),
     }
+}
+
+/// A zone that had less than its minimum when the kernel reported: then only the kernel's own
+/// emergencies get a page (`__zone_watermark_ok` in mm/page_alloc.c).
+fn below_minimum(look: &Look<'_>) -> Option<Answer> {
+    let zones = look.sorted(Field::LogZoneFree, |_| true);
+    let short = zones.into_iter().find_map(|free| {
+        let least = look.peak(Field::LogZoneMin, &free.subject)?;
+        (least.value > 0.0 && free.value < least.value).then_some((free, least))
+    });
+    let (free, least) = short?;
+    let text = format!(
+        "{}: {} were free when the kernel reported, below its minimum of {}",
+        free.subject,
+        write::bytes(free.value),
+        write::bytes(least.value)
+    );
+    Some(Answer::yes(0.5, vec![look.say(&free, &text)]).lacking(&[MEMINFO]))
 }
 
 /// With swap used up, this many times the usual limit is little.
@@ -170,7 +188,10 @@ fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
 
 /// Do caches of kernel objects, which can be reclaimed, take most of the memory?
 pub(super) fn caches(look: &Look<'_>) -> Answer {
-    let seen = look.state(Field::SlabReclaimable).or_else(|| name_caches(look));
+    let reclaimable = look.state(Field::SlabReclaimable).or_else(|| name_caches(look));
+    // `slabtop` alone counts all caches together: most of them are of names and files.
+    let alone = || look.state(Field::Slab).filter(|_| look.state(Field::MemTotal).is_none());
+    let seen = reclaimable.or_else(alone);
     let answer = super::reclaim::share_of_memory(look, seen, T::SlabCacheHigh);
     answer.backed(super::reclaim::largest_caches(look)).backed(negative_entries(look))
 }

@@ -60,9 +60,9 @@ impl Reader for Mdstat {
         if line.starts_with("unused devices:") {
             return Taken::Yes;
         }
-        let Some(name) = self.array.as_deref().filter(|_| line.starts_with(' ')) else {
-            return Taken::No;
-        };
+        // Pages on the web lose the blanks in front.
+        let own = line.starts_with(' ') || lacks(line).is_some() || work(line).is_some();
+        let Some(name) = self.array.as_deref().filter(|_| own) else { return Taken::No };
         let subject = Subject::Named(format!("array {name}"));
         if let Some((what, percent)) = work(line) {
             out.put(Field::ArrayRebuilt, &subject, None, percent);

@@ -96,7 +96,7 @@ pub(super) fn may(line: &Glance<'_>) -> bool {
     let fits = |at: usize, known: &[usize]| {
         known.iter().any(|place| STATEMENTS[*place].template.may(text, at))
     };
-    line.any(":#\"") && places(text).any(|(at, known)| fits(at, known))
+    line.any(":#\"[") && places(text).any(|(at, known)| fits(at, known))
 }
 
 /// Begins at a line with a message.

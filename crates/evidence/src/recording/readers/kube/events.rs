@@ -73,6 +73,9 @@ fn kill(reason: &str, text: &str) -> Option<Subject> {
     Some(Subject::Kill { scope, limited: None, victim })
 }
 
+/// What `kubectl get pods` shows of pods in trouble, in the column of their state.
+const TROUBLE: [&str; 4] = ["Evicted", "CrashLoopBackOff", "ContainerStatusUnknown", "Error"];
+
 /// Puts a row of pods down: `shop  cart-6f  0/1  OOMKilled  14 (3m ago)  2h`.
 pub(super) fn pod(line: &str, out: &mut Builder) -> bool {
     let words = words(line);
@@ -86,6 +89,9 @@ pub(super) fn pod(line: &str, out: &mut Builder) -> bool {
     let restarts = words.get(at + 2).and_then(|word| count(word));
     let subject = Subject::Named((*name).to_owned());
     out.put_known(Field::Restarts, &subject, None, restarts.map(|restarts| restarts as f64));
+    if TROUBLE.contains(status) {
+        out.put(Field::ClusterEvents, &Subject::part(name, status), None, 1.0);
+    }
     if *status == "OOMKilled" {
         let kill = container(name);
         out.put(Field::ProcKilled, &kill, None, 1.0);
