@@ -31,9 +31,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Reasons of events that are trouble by themselves (`kubelet/events/event.go`, the scheduler and
 /// the node problem detector); kills for memory have a question of their own.
-const TROUBLE: [&str; 10] = [
+const TROUBLE: [&str; 9] = [
     "Evicted",
-    "CrashLoopBackOff",
     "ContainerStatusUnknown",
     "FailedScheduling",
     "Unhealthy",

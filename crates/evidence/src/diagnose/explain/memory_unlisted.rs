@@ -56,9 +56,14 @@ const UNLISTED_MIN_BYTES: f64 = 1_073_741_824.0;
 fn judge(look: &Look<'_>) -> Answer {
     let Some(account) = machine::memory::account(look) else { return Answer::unknown(&[MEMINFO]) };
     let percent = account.unlisted / account.total * 100.0;
+    // A listing that was cut short may leave out the kernel's own objects.
+    let (slab, rest) = match account.with_slab {
+        true => (" slab,", ""),
+        false => ("", "; kernel objects (Slab), which are not shown, are among it"),
+    };
     let text = format!(
-        "{} of {} ({percent:.0} %) are neither free nor cached, anonymous, slab, page tables, \
-         stacks or HugeTLB pages",
+        "{} of {} ({percent:.0} %) are neither free nor cached, anonymous,{slab} page tables, \
+         stacks or HugeTLB pages{rest}",
         write::bytes(account.unlisted),
         write::bytes(account.total)
     );

@@ -51,7 +51,7 @@ const HOLDERS: [Field; 7] = [
 ];
 
 /// Without these nothing follows from the rest: they are most of any machine's memory.
-const DECISIVE: [Field; 4] = [Field::MemFree, Field::Cached, Field::Anon, Field::Slab];
+const DECISIVE: [Field; 3] = [Field::MemFree, Field::Cached, Field::Anon];
 
 /// The memory that is accounted for, and what is not.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,8 @@ pub(crate) struct Account {
     pub(crate) total: f64,
     /// In nothing that is listed.
     pub(crate) unlisted: f64,
+    /// Whether kernel objects are listed; else they are in what is not.
+    pub(crate) with_slab: bool,
 }
 
 /// The account of one reading of `/proc/meminfo`; `None` where the reading is too short.
@@ -74,5 +76,6 @@ pub(crate) fn account(look: &Look<'_>) -> Option<Account> {
     let pools = [Field::HugetlbAll, Field::HugetlbTotal].map(of_reading);
     let hugetlb = pools.into_iter().flatten().map(|seen| seen.value).fold(0.0, f64::max);
     let unlisted = (total.value - held - hugetlb).max(0.0);
-    Some(Account { total: total.value, unlisted })
+    let with_slab = of_reading(Field::Slab).is_some();
+    Some(Account { total: total.value, unlisted, with_slab })
 }

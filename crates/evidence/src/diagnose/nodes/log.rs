@@ -84,7 +84,9 @@ pub(super) fn lockups(look: &Look<'_>) -> Answer {
 
 /// Do requests to storage end in errors, or not at all?
 pub(super) fn storage(look: &Look<'_>) -> Answer {
-    let answer = about(look, &[Trouble::BadMedia, Trouble::PathLost, Trouble::DiskError], 0.9);
+    const KINDS: [Trouble; 4] =
+        [Trouble::BadMedia, Trouble::PathLost, Trouble::DiskError, Trouble::LateRequest];
+    let answer = about(look, &KINDS, 0.9);
     let answer = with_paths(look, answer);
     // Blocks that cannot be read stay so, however long ago and however often the log says it.
     let mild = answer.mild && told(look, Trouble::BadMedia).is_none();
@@ -204,13 +206,12 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
 
 /// Other known lines: quoted, and no alarm.
 pub(super) fn other(look: &Look<'_>) -> Answer {
-    const KINDS: [Trouble; 7] = [
+    const KINDS: [Trouble; 6] = [
         Trouble::Corrected,
         Trouble::NoPage,
         Trouble::LinkDown,
         Trouble::Tasks,
         Trouble::Crash,
-        Trouble::LateRequest,
         Trouble::FileMax,
     ];
     about(look, &KINDS, 0.02).mild(true)

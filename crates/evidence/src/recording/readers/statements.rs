@@ -16,8 +16,10 @@ use crate::table::{Row, table};
 
 use self::template::{Role, Said, Template};
 
-/// A daemon that kills by rules of its own.
-const OOMD: &str = "systemd-oomd";
+/// Daemons that kill by rules of their own.
+const OOM_DAEMONS: [&str; 2] = ["systemd-oomd", "earlyoom"];
+/// What is said of the machine, and not of who says it.
+const MACHINE: &str = "machine";
 
 /// A message, and what it means.
 struct Statement {
@@ -114,12 +116,13 @@ impl Statements {
         let (about, part) = match (said.word(Role::Victim), said.word(Role::Name)) {
             (Some(victim), _) => {
                 let victim = Some(victim.to_owned());
-                let daemon = statement.server == OOMD;
+                let daemon = OOM_DAEMONS.contains(&statement.server);
                 let scope = if daemon { Shortage::Daemon } else { Shortage::Unknown };
                 let kill = Subject::Kill { scope, limited: None, victim };
                 (kill.clone(), kill)
             }
             (_, Some(name)) => (Subject::part(server, name), Subject::part(server, name)),
+            _ if server == MACHINE => (Subject::Machine, Subject::Machine),
             _ if server == FAILURES => (Subject::part(server, key), Subject::part(server, key)),
             _ => (Subject::Service(server.to_owned()), Subject::part(server, key)),
         };

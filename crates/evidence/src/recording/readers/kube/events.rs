@@ -74,7 +74,7 @@ fn kill(reason: &str, text: &str) -> Option<Subject> {
 }
 
 /// What `kubectl get pods` shows of pods in trouble, in the column of their state.
-const TROUBLE: [&str; 4] = ["Evicted", "CrashLoopBackOff", "ContainerStatusUnknown", "Error"];
+const TROUBLE: [&str; 2] = ["Evicted", "ContainerStatusUnknown"];
 
 /// Puts a row of pods down: `shop  cart-6f  0/1  OOMKilled  14 (3m ago)  2h`.
 pub(super) fn pod(line: &str, out: &mut Builder) -> bool {

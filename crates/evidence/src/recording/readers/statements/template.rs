@@ -199,6 +199,8 @@ fn filled<'a>(
             && (kind == Kind::Any || !inside.is_empty() && !inside.contains(char::is_whitespace));
         return fits.then_some((None, inside, rest));
     }
+    // Columns that are in line.
+    let text = text.trim_start_matches(' ');
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     // A full stop ends the sentence.
     let digits = text.get(..end)?.trim_end_matches('.');
