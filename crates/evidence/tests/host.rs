@@ -8,6 +8,7 @@ mod diagnose;
 mod hostile;
 mod hugetlb;
 mod normalised;
+mod public;
 mod recording_properties_c;
 mod recording_properties_listings;
 mod recording_properties_sysstat;

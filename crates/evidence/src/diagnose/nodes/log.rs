@@ -86,7 +86,9 @@ pub(super) fn lockups(look: &Look<'_>) -> Answer {
 pub(super) fn storage(look: &Look<'_>) -> Answer {
     const KINDS: [Trouble; 4] =
         [Trouble::BadMedia, Trouble::PathLost, Trouble::DiskError, Trouble::LateRequest];
-    let answer = about(look, &KINDS, 0.9);
+    // Where the disks are listed, their own times say why requests were late.
+    let known = if look.top(Field::DiskBusy).is_some() { &KINDS[..3] } else { &KINDS };
+    let answer = about(look, known, 0.9);
     let answer = with_paths(look, answer);
     // Blocks that cannot be read stay so, however long ago and however often the log says it.
     let mild = answer.mild && told(look, Trouble::BadMedia).is_none();
@@ -206,12 +208,13 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
 
 /// Other known lines: quoted, and no alarm.
 pub(super) fn other(look: &Look<'_>) -> Answer {
-    const KINDS: [Trouble; 6] = [
+    const KINDS: [Trouble; 7] = [
         Trouble::Corrected,
         Trouble::NoPage,
         Trouble::LinkDown,
         Trouble::Tasks,
         Trouble::Crash,
+        Trouble::LateRequest,
         Trouble::FileMax,
     ];
     about(look, &KINDS, 0.02).mild(true)

@@ -466,6 +466,9 @@ fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
     Some(Answer::when(high, percent / 100.0, vec![look.derive(&all, &text)]))
 }
 
+/// Judgement: so much in caches that are not given back is of interest on any machine.
+const TOGETHER_MIN_BYTES: f64 = 1_073_741_824.0;
+
 /// One cache by itself, where only a list of caches was given: so much is a leak in the kernel or a
 /// driver, however much memory there is.
 fn one_cache(look: &Look<'_>) -> Option<Answer> {
@@ -479,8 +482,16 @@ fn one_cache(look: &Look<'_>) -> Option<Answer> {
     if look.memory_bytes().is_some() {
         return Some(share_of_memory(look, Some(top), T::SlabHigh));
     }
+    let listed = look.sorted(Field::SlabCache, stays);
+    let sum: f64 = listed.iter().map(|seen| seen.value).sum();
+    let all: f64 = look.sorted(Field::SlabCache, |_| true).iter().map(|seen| seen.value).sum();
+    let text = format!("{} in caches that are not given back", write::bytes(sum));
+    let evidence = vec![look.derive(&top, &text), look.quote(&top)];
     let much = top.value >= ALONE_MIN_BYTES;
-    Some(Answer::when(much, 0.5, vec![look.quote(&top)]).or_close(true).lacking(&[MEMINFO]))
+    // Caches of names and files are the largest on machines that are well.
+    let most = sum >= TOGETHER_MIN_BYTES && sum * 2.0 >= all;
+    let answer = Answer::when(much || most, 0.5, evidence).mild(!much);
+    Some(answer.or_close(true).lacking(&[MEMINFO]))
 }
 
 /// The largest caches of kernel objects, where a source lists them.

@@ -32,9 +32,14 @@ fn work(line: &str) -> Option<(&'static str, f64)> {
     (percent <= 100.0).then_some((what, percent))
 }
 
-/// Begins at the list of kinds, or at an array.
+/// Begins at the list of kinds, at an array, or at one that `mdadm --detail` describes.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
+    let described = line.trim().strip_prefix("/dev/md").and_then(|rest| rest.strip_suffix(':'));
+    if let Some(name) = described.filter(|_| lines.ahead(1).trim().starts_with("Version : ")) {
+        let array = format!("md{}", name.trim_start_matches('/'));
+        return Some(lines.begin(SourceKind::Mdstat, Detail { array, disks: None }, out));
+    }
     (line.starts_with("Personalities :") || array(line).is_some())
         .then(|| lines.resume(SourceKind::Mdstat, Mdstat { array: None }, out))
 }
@@ -69,6 +74,42 @@ impl Reader for Mdstat {
             out.setting(&work_setting(name), what);
         } else if let Some(missing) = lacks(line) {
             out.put(Field::ArrayLacks, &subject, None, missing as f64);
+        }
+        Taken::Yes
+    }
+}
+
+/// What `mdadm --detail` says of an array: `Raid Devices : 10`, `Active Devices : 9`.
+struct Detail {
+    array: String,
+    /// As many as it should have.
+    disks: Option<u64>,
+}
+
+impl Reader for Detail {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() || line.trim().starts_with("/dev/md") {
+            return Taken::Yes;
+        }
+        let subject = Subject::Named(format!("array {}", self.array));
+        let row = line.trim().starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let Some((key, value)) = line.split_once(" : ") else {
+            let heading = line.contains("RaidDevice");
+            return if row || heading { Taken::Yes } else { Taken::No };
+        };
+        match (key.trim(), count(value.trim())) {
+            ("Raid Devices", disks) => self.disks = disks,
+            ("Active Devices", Some(live)) => {
+                let lacks = self.disks.and_then(|disks| disks.checked_sub(live));
+                out.put_known(Field::ArrayLacks, &subject, None, lacks.map(|lacks| lacks as f64));
+            }
+            ("Rebuild Status" | "Resync Status" | "Reshape Status", _) => {
+                let percent = value.trim().split('%').next().and_then(number);
+                out.put_known(Field::ArrayRebuilt, &subject, None, percent);
+                let what = key.trim().split(' ').next().unwrap_or_default().to_ascii_lowercase();
+                out.setting(&work_setting(&self.array), &what);
+            }
+            _ => {}
         }
         Taken::Yes
     }

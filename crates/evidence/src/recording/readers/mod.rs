@@ -309,7 +309,13 @@ formats![
         clocks::begins,
     ),
     (|line| line.has("ode") && line.begins("nNPa"), numa::begins),
-    (|line| line.holds(" : ") && line.begins("m") || line.holds("Personalities :"), mdstat::begins),
+    (
+        |line| {
+            let listed = line.holds(" : ") && line.begins("m") || line.holds("Personalities :");
+            listed || line.begins("/") && line.ends(":")
+        },
+        mdstat::begins
+    ),
     (
         |line| {
             let map = line.holds(" dm-") || line.holds("features=") || line.holds("policy=");
