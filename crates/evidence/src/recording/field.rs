@@ -31,8 +31,7 @@ fields! {
     Tasks "tasks.count" Count Instant "tasks";
     // Documentation/scheduler/sched-stats: time spent waiting to run on a CPU.
     RunDelay "tasks.wait_for_cpu" Count Average "tasks that wait for a CPU";
-    RunDelayCount "tasks.waited_for_cpu_ms" Milliseconds SinceBoot
-        "time that tasks have waited for a CPU";
+    RunDelayCount "tasks.waited_for_cpu_ms" Milliseconds SinceBoot "time waited for a CPU";
     ProcRunDelay "process.wait_for_cpu_percent" Percent Average
         "time in which its threads wait for a CPU";
     RunDelayEvent "process.run_delay_ms" Milliseconds Event "time that a task waited for a CPU";
@@ -205,6 +204,7 @@ fields! {
     DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
     DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
+    NoSpace "disk.no_space" Count Event "times that no space was left on a device";
     SmartReplaced "smart.replaced" Count SinceBoot "blocks that the disk replaced, over its life";
     SmartFailed "smart.failed" Count Event "tests that a disk did not pass";
     SmartUnreadable "smart.unreadable" Count Event "blocks that a disk cannot read";

@@ -202,6 +202,11 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| look.lines(field, |_| true));
     let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
+    if top.is_none()
+        && let Some((evidence, old)) = super::refused::no_space(look)
+    {
+        return Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS]);
+    }
     look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
 }
 

@@ -78,6 +78,9 @@ fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
     Some((most.0.to_owned(), most.1, None))
 }
 
+/// Judgement: a number of connections so near below the number of ports is no chance.
+const PORTS_USED: f64 = 0.98;
+
 /// Are the ports for connections to one peer used up?
 pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
     let failed = look.top(Field::PortErrors);
@@ -124,7 +127,14 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
         return answer.mild(old == Some(true) || !certain);
     }
     let Some(seen) = total else { return Answer::unknown(&[PORTS]) };
-    // A server's closed connections share its one port: so many of them are no harm there.
+    // A server's closed connections share its one port: so many of them are no harm there. As many
+    // as there are ports, and no more, are of one that runs out of them.
+    let exactly = (PORTS_USED..=1.0).contains(&(seen.value / all.max(1.0)));
+    if exactly {
+        let text = format!("{} closed connections in TIME-WAIT {range}", write::number(seen.value));
+        let evidence = vec![look.say(&seen, &text)];
+        return Answer::yes(0.4, evidence).mild(true).and(supposed).lacking(&[PORTS]);
+    }
     Answer::no(vec![look.quote(&seen)]).if_close(seen.value >= limit)
 }
 

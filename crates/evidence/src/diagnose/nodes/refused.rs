@@ -19,6 +19,11 @@ fn logged(look: &Look<'_>, field: Field, what: &str) -> Option<(Evidence, bool)>
     Some((look.say(&seen, &format!("{lines} of a program: {what}")), old))
 }
 
+/// That a program found no space left on a device, and whether that is over.
+pub(super) fn no_space(look: &Look<'_>) -> Option<(Evidence, bool)> {
+    logged(look, Field::NoSpace, "no space was left on a device")
+}
+
 fn number(look: &Look<'_>, setting: &str) -> Option<f64> {
     look.setting(setting)?.text.trim().parse().ok()
 }

@@ -97,6 +97,12 @@ pub(super) fn is_logged(before: &str) -> bool {
     if before.starts_with("{\"") || STARTS.iter().any(|start| before.starts_with(start)) {
         return true;
     }
+    // The value of a key in an object that is written over several lines.
+    let key = before.strip_suffix("\": \"").and_then(|rest| rest.strip_prefix('"'));
+    if key.is_some_and(|key| key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)))
+    {
+        return true;
+    }
     // What somebody quotes in a sentence.
     let quoted = before.strip_suffix(['"', '\'', '`']);
     if quoted.is_some_and(|rest| rest.ends_with(char::is_whitespace)) {

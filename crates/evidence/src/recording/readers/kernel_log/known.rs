@@ -95,7 +95,7 @@ static HEADS: LazyLock<Vec<String>> = LazyLock::new(|| {
 /// Whether a line begins as messages of the kernel do, or has the words that only it writes.
 pub(in super::super) fn is_headed(line: &str) -> bool {
     HEADS.iter().any(|head| line.starts_with(head.as_str()))
-        || line.contains(": page allocation failure: order:")
+        || line.contains(": page allocation failure")
 }
 
 /// Whether a message, with nothing before it that tells whose it is, names trouble.
