@@ -26,13 +26,15 @@ fn disk(line: &str) -> Option<Disk> {
 fn time(line: &str) -> Option<(Stamp, f64)> {
     const WORDS_MAX: usize = 4;
     let words = words(line);
+    if words.len() > WORDS_MAX {
+        return None;
+    }
     let epoch = |word: &&str| {
         let seconds = number(word).filter(|s| (1e9..4e9).contains(s))?;
         Some((Stamp(word.split(['.', ',']).next()?.parse().ok()?), seconds))
     };
     let dated = |pair: &[&str]| moment(&pair.join(" "), false).map(|at| (at, at.0 as f64));
-    let found = words.iter().find_map(epoch).or_else(|| words.windows(2).find_map(dated));
-    found.filter(|_| words.len() <= WORDS_MAX)
+    words.iter().find_map(epoch).or_else(|| words.windows(2).find_map(dated))
 }
 
 /// Begins at a device, or at a time with one below.

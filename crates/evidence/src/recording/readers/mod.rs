@@ -286,7 +286,13 @@ formats![
         |line| line.has("()=") || line.has("Proces") || line.has("IG") || line.any(">"),
         strace::begins
     ),
-    (|line| line.words_min(14) || line.any("0123456789"), diskstats::begins),
+    (
+        |line| {
+            let device = line.words_min(14) && line.begins_with_digit();
+            device || line.words_max(4) && line.any("0123456789")
+        },
+        diskstats::begins
+    ),
     (listing::may, listing::begins),
     (listing::may_line, listing::begins_line),
     (|line| line.awaited, ps::begins),

@@ -55,6 +55,12 @@ fn bare(word: &str) -> &str {
 impl Template {
     /// The words in the places of values, where this is the line.
     fn places<'a>(&self, words: &[&'a str]) -> Option<Vec<&'a str>> {
+        // Most lines differ in the first word that is fixed.
+        let fixed = |word: &&str| !matches!(*word, "@" | "...");
+        let at = self.words.iter().position(fixed)?;
+        if words.get(at).is_none_or(|word| bare(word) != self.words[at]) {
+            return None;
+        }
         let mut places = Vec::new();
         let mut rest = words.iter();
         for wanted in &self.words {
