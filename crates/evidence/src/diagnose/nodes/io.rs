@@ -197,19 +197,6 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     }
 }
 
-/// Is a file system full?
-pub(super) fn full(look: &Look<'_>) -> Answer {
-    let lines = [Field::FsUsed, Field::FsInodes].into_iter();
-    let lines = lines.flat_map(|field| look.lines(field, |_| true));
-    let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
-    if top.is_none()
-        && let Some((evidence, old)) = super::refused::no_space(look)
-    {
-        return Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS]);
-    }
-    look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
-}
-
 /// A request that takes less is served as fast as flash does (0.10 to 0.28 ms in
 /// tests/recordings/real: hdd, hddrnd, io): the disk is not slow.
 const PROMPT_MS: f64 = 0.5;
@@ -577,11 +564,17 @@ fn clients(look: &Look<'_>) -> Vec<Evidence> {
 
 /// Who reads and writes by a listing of another time: a lead, and no more.
 fn at_another_time(look: &Look<'_>) -> Option<Answer> {
-    let mut found = who(&look.during(&[]));
-    found.retain(|evidence| evidence.at.is_some());
+    const FIELDS: [Field; 3] = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
+    let always = look.during(&[]);
+    let lines = FIELDS.into_iter().flat_map(|field| always.lines(field, |_| true));
+    let when = lines.flat_map(|line| line.points).find_map(|point| point.at)?;
+    let mut found = who(&always);
     for evidence in &mut found {
-        let at = evidence.at.map(|at| format!(" {at}")).unwrap_or_default();
-        evidence.text = format!("another time{at}: {}", evidence.text);
+        evidence.text = format!(
+            "at another time, {}: {}",
+            Interval { from: None, to: Some(when) },
+            evidence.text
+        );
     }
     (!found.is_empty()).then(|| Answer::yes(0.1, found).lacking(&[DISK_WHO]))
 }

@@ -84,7 +84,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("disk.who", io::known),
     ("disk.capped", held::capped),
     ("disk.write_cache", held::write_cache),
-    ("disk.full", io::full),
+    ("disk.full", refused::full),
     ("disk.slow", io::slow),
     ("disk.stuck", io::stuck),
     ("disk.array", parts::array),

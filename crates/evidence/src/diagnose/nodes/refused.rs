@@ -1,5 +1,5 @@
-//! What the kernel refuses to programs although the machine has it: memory that may not be
-//! committed, tasks and mappings beyond a limit.
+//! What the kernel refuses to programs: memory that may not be committed, tasks and mappings beyond
+//! a limit, space on a full file system.
 
 use super::age::is_old;
 use super::prelude::*;
@@ -20,8 +20,21 @@ fn logged(look: &Look<'_>, field: Field, what: &str) -> Option<(Evidence, bool)>
 }
 
 /// That a program found no space left on a device, and whether that is over.
-pub(super) fn no_space(look: &Look<'_>) -> Option<(Evidence, bool)> {
+fn no_space(look: &Look<'_>) -> Option<(Evidence, bool)> {
     logged(look, Field::NoSpace, "no space was left on a device")
+}
+
+/// Is a file system full?
+pub(super) fn full(look: &Look<'_>) -> Answer {
+    let lines = [Field::FsUsed, Field::FsInodes].into_iter();
+    let lines = lines.flat_map(|field| look.lines(field, |_| true));
+    let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
+    if top.is_none()
+        && let Some((evidence, old)) = no_space(look)
+    {
+        return Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS]);
+    }
+    look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
 }
 
 fn number(look: &Look<'_>, setting: &str) -> Option<f64> {
