@@ -6,6 +6,7 @@ use super::traffic::Traffic;
 use crate::diagnose::interval::{episodes, spacing_s};
 use crate::recording::readers::kernel_log::DISK_LOG;
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
+use std::collections::BTreeSet;
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.
 const BLOCK_BYTES: f64 = 4096.0;
@@ -567,14 +568,18 @@ fn at_another_time(look: &Look<'_>) -> Option<Answer> {
     const FIELDS: [Field; 3] = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
     let always = look.during(&[]);
     let lines = FIELDS.into_iter().flat_map(|field| always.lines(field, |_| true));
-    let when = lines.flat_map(|line| line.points).find_map(|point| point.at)?;
+    let times: BTreeSet<Stamp> =
+        lines.flat_map(|line| line.points).filter_map(|point| point.at).collect();
+    let when = match (times.first(), times.len()) {
+        (Some(time), 1) => {
+            format!("at another time, {}", Interval { from: None, to: Some(*time) })
+        }
+        (Some(_), _) => "at other times".to_owned(),
+        (None, _) => return None,
+    };
     let mut found = who(&always);
     for evidence in &mut found {
-        evidence.text = format!(
-            "at another time, {}: {}",
-            Interval { from: None, to: Some(when) },
-            evidence.text
-        );
+        evidence.text = format!("{when}: {}", evidence.text);
     }
     (!found.is_empty()).then(|| Answer::yes(0.1, found).lacking(&[DISK_WHO]))
 }

@@ -376,19 +376,9 @@ fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do tasks wait for the kernel's locks while they spin?
 pub(super) fn locks(look: &Look<'_>) -> Answer {
-    // Before Linux 4.2 a lock spun in its own function.
-    const NAMES: [&str; 10] = [
-        "spin_lock_slowpath",
-        "rwsem_",
-        "osq_lock",
-        "mutex_spin_on_owner",
-        "mutex_lock_slowpath",
-        "_spin_lock",
-        "_spin_lock_irqsave",
-        "__ticket_spin_lock",
-        "_raw_spin_lock",
-        "_raw_spin_lock_irqsave",
-    ];
+    // Before Linux 4.2 a lock spun in its own function: `_raw_spin_lock`, `_spin_lock`.
+    const NAMES: [&str; 5] =
+        ["_spin_lock", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
     match profile::named(look, &NAMES) {
         Some(locks) => locks.and(profile::ways_to(look, &NAMES)),
         None => profile::unnamed(look, &[SYMBOLS]),

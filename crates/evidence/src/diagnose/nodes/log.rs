@@ -171,15 +171,21 @@ pub(super) fn bugs(look: &Look<'_>) -> Answer {
     about(look, &[Trouble::Bug], 0.5)
 }
 
-/// That the kernel killed for want of a block of several pages while single ones were left: a zone
-/// had twice its minimum.
+/// That the kernel killed for want of a block of several pages while single ones were left: all
+/// zones had twice their minimum. The lowest one is kept for devices, and has that always
+/// (`lowmem_reserve_ratio`).
 fn in_pieces(look: &Look<'_>) -> Option<Answer> {
+    const LOWEST: &str = "zone DMA";
     let order = look.top(Field::OomOrder).filter(|order| order.value >= 1.0)?;
-    let zones = look.sorted(Field::LogZoneFree, |_| true);
-    let roomy = zones.into_iter().find(|free| {
+    let mut zones = look.sorted(Field::LogZoneFree, |_| true);
+    let lowest = |name: &str| name == LOWEST || name.starts_with(&format!("{LOWEST} "));
+    zones.retain(|free| !lowest(&free.subject.to_string()));
+    let roomy = |free: &Seen| {
         let least = look.peak(Field::LogZoneMin, &free.subject);
         least.is_some_and(|least| least.value > 0.0 && free.value >= 2.0 * least.value)
-    })?;
+    };
+    let all = zones.iter().all(roomy);
+    let roomy = zones.into_iter().next().filter(|_| all)?;
     let size = write::bytes(4096.0 * 2_f64.powf(order.value.min(20.0)));
     let text = format!("{} asked for {size} in one piece (order {})", order.subject, order.value);
     let free = format!("{}: {} were free", roomy.subject, write::bytes(roomy.value));

@@ -71,6 +71,22 @@ fn places(line: &str) -> impl Iterator<Item = (usize, &'static [usize])> + '_ {
     })
 }
 
+/// Words beside a message that make it one of something else. To listen at an address that the
+/// machine does not have fails as if no port were free (bind(2)); watches, semaphores, segments and
+/// cgroups have limits that are called space (inotify(7), semget(2), shmget(2)).
+const ANOTHER: [(Field, &[&str]); 2] = [
+    (Field::PortErrors, &["bind"]),
+    (Field::NoSpace, &["inotify", "watch", "semaphore", "semget", "shmget", "cgroup"]),
+];
+
+/// Whether a line with a message of this quantity is about something else.
+fn means_another(field: Option<Field>, line: &str) -> bool {
+    let fits = |(of, words): &&(Field, &[&str])| {
+        field == Some(*of) && words.iter().any(|word| line.contains(word))
+    };
+    ANOTHER.iter().any(|row| fits(&row))
+}
+
 /// What a line of a log says.
 fn said(line: &str) -> Vec<(&'static Statement, Said<'_>)> {
     let mut all = Vec::new();
@@ -83,9 +99,9 @@ fn said(line: &str) -> Vec<(&'static Statement, Said<'_>)> {
         let Some((statement, said)) = found else { continue };
         let before = line.get(..at).unwrap_or_default();
         let first = !before.contains(|c: char| c.is_alphanumeric());
-        // To listen at an address that the machine does not have fails as if no port were free.
-        let bound = statement.field == Some(Field::PortErrors) && line.contains("bind");
-        if !bound && (is_logged(before) || first && statement.template.bare) {
+        if !means_another(statement.field, line)
+            && (is_logged(before) || first && statement.template.bare)
+        {
             all.push((statement, said));
         }
     }

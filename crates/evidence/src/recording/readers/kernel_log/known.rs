@@ -86,16 +86,22 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
     Some(if found == Trouble::NoBlock && single { Trouble::NoPage } else { found })
 }
 
-/// How the kernel's messages begin.
-static HEADS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let heads = list(&ROWS, "heads");
-    heads.into_iter().map(|head| head.replace("<space>", " ")).collect()
+/// How the kernel's messages begin, and whether a digit has to follow.
+static HEADS: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
+    let head = |head: &str| {
+        let numbered = head.ends_with("<digit>");
+        (head.trim_end_matches("<digit>").replace("<space>", " "), numbered)
+    };
+    list(&ROWS, "heads").into_iter().map(head).collect()
 });
 
 /// Whether a line begins as messages of the kernel do, or has the words that only it writes.
 pub(in super::super) fn is_headed(line: &str) -> bool {
-    HEADS.iter().any(|head| line.starts_with(head.as_str()))
-        || line.contains(": page allocation failure")
+    let fits = |(head, numbered): &(String, bool)| {
+        let rest = line.strip_prefix(head.as_str());
+        rest.is_some_and(|rest| !numbered || rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    HEADS.iter().any(fits) || line.contains(": page allocation failure")
 }
 
 /// Whether a message, with nothing before it that tells whose it is, names trouble.
