@@ -15,6 +15,7 @@ mod looks;
 mod normalise;
 mod programs;
 pub mod readers;
+mod refused;
 mod scan;
 mod source;
 mod stamp;

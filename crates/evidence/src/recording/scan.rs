@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use super::build::Builder;
 use super::normalise::{self, FromUtf16, Places, TICKET_BYTES_MAX, decoded, normalise, utf16};
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
+use super::refused::Refused;
 
 /// Longest line that is read, in bytes: `/proc/interrupts` of 8,192 CPUs has lines of 90 KiB.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -130,6 +131,7 @@ impl Builder {
         let mut hosts = std::mem::take(&mut places.hosts).into_iter().peekable();
         let mut current: Option<Box<dyn Reader>> = None;
         let mut window = Window::new(text, places);
+        let mut refused = Refused::default();
         let mut understood = 0;
         while let Some(lines) = window.next() {
             let (number, line) = (lines.number(), lines.ahead(0));
@@ -153,6 +155,10 @@ impl Builder {
                 self.blank();
                 continue;
             }
+            if !self.awaits() && refused.knows(line) {
+                self.unrecognised(number, line);
+                continue;
+            }
             current = readers::find(&lines, self);
             // The reader's first line may already hold data.
             let taken =
@@ -160,6 +166,7 @@ impl Builder {
             understood += usize::from(taken);
             if !taken {
                 current = None;
+                refused.count(line);
                 self.unrecognised(number, line);
             }
         }
