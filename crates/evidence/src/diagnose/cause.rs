@@ -206,6 +206,7 @@ named_enum! {
         SocketMemory "socket_memory",
         FsyncLate "fsync_late",
         WorkerLimit "worker_limit",
+        InotifyLimit "inotify_limit",
         WaitsForDisk "waits_for_disk",
         DiskDamaged "disk_damaged",
         HeapExhausted "heap_exhausted",

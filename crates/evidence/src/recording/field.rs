@@ -317,7 +317,7 @@ fields! {
     OpenFiles "process.open_files" Count Instant "its open files";
     OpenFilesMax "process.open_files_limit" Count Instant "most files that it may have open";
     OpenFileErrors "process.open_file_errors" Count Event "files that it could not open: too many";
-
+    WatchErrors "inotify.errors" Count Event "watches of files that a user did not get: a limit";
     BufferErrors "net.buffer_errors" Count Event "requests that found no room in network buffers";
     TaskErrors "tasks.start_errors" Count Event "tasks that could not be started: a limit";
     MemoryErrors "memory.errors" Count Event "requests for memory that the kernel refused";

@@ -20,7 +20,8 @@ const LETTERS_MIN: usize = 12;
 pub(super) struct Refused {
     counts: BTreeMap<u64, u8>,
     hasher: RandomState,
-    /// The shape that is looked up, for its memory.
+    /// The latest shape, and what it is made in, for its memory.
+    latest: Option<u64>,
     shape: Vec<u8>,
 }
 
@@ -44,13 +45,15 @@ impl Refused {
 
     /// Whether lines of this shape were refused before, often enough.
     pub(super) fn knows(&mut self, line: &str) -> bool {
-        let shape = self.shape(line);
-        shape.and_then(|shape| self.counts.get(&shape)).is_some_and(|count| *count >= REFUSALS_MIN)
+        self.latest = self.shape(line);
+        self.latest
+            .and_then(|shape| self.counts.get(&shape))
+            .is_some_and(|count| *count >= REFUSALS_MIN)
     }
 
-    /// No format begins at this line.
-    pub(super) fn count(&mut self, line: &str) {
-        let Some(shape) = self.shape(line) else { return };
+    /// No format begins at the line that was asked about.
+    pub(super) fn count(&mut self) {
+        let Some(shape) = self.latest else { return };
         if self.counts.len() >= SHAPES_MAX {
             self.counts.clear();
         }
@@ -89,12 +92,13 @@ mod tests {
         for number in 0..REFUSALS_MIN {
             let line = format!("request {number} was answered");
             assert!(!refused.knows(&line));
-            refused.count(&line);
+            refused.count();
         }
         assert!(refused.knows("request 77 was answered"));
         for number in 0..2 * SHAPES_MAX {
             let letters: String = number.to_string().bytes().map(|d| char::from(d + 49)).collect();
-            refused.count(&format!("request 1 of somebody {letters}"));
+            refused.knows(&format!("request 1 of somebody {letters}"));
+            refused.count();
         }
         assert!(refused.counts.len() <= SHAPES_MAX);
     }

@@ -155,7 +155,7 @@ impl Builder {
                 self.blank();
                 continue;
             }
-            if !self.awaits() && refused.knows(line) {
+            if refused.knows(line) && !self.awaits() {
                 self.unrecognised(number, line);
                 continue;
             }
@@ -166,7 +166,7 @@ impl Builder {
             understood += usize::from(taken);
             if !taken {
                 current = None;
-                refused.count(line);
+                refused.count();
                 self.unrecognised(number, line);
             }
         }

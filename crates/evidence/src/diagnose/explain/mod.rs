@@ -19,6 +19,7 @@ mod heap_exhausted;
 mod hugetlb_other_sizes;
 mod hugetlb_refused;
 mod hugetlb_sigbus;
+mod inotify_limit;
 mod kswapd_spins;
 mod long_waits;
 mod memory_unlisted;
@@ -72,6 +73,7 @@ pub(super) const ALL: &[&Explanation] = &[
     &process_in_kernel::EXPLANATION,
     &fsync_late::EXPLANATION,
     &worker_limit::EXPLANATION,
+    &inotify_limit::EXPLANATION,
     &server_trouble::EXPLANATION,
     &runtime_pauses::EXPLANATION,
     &cluster_condition::EXPLANATION,

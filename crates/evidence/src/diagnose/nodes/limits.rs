@@ -99,7 +99,7 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
     let (all, assumed) = ports(look);
     let limit = all * look.limit(T::PortsNear) / 100.0;
     let peer = closed(look);
-    let total = look.state(Field::TcpTimeWait);
+    let total = look.highest_of(Field::TcpTimeWait);
     let range = format!("of {} ports", write::number(all));
     let of_peer =
         peer.as_ref().filter(|(_, closed, _)| *closed >= limit).map(|(name, closed, seen)| {

@@ -13,9 +13,10 @@ const LEFT_OUT: [&str; 2] = ["loop", "ram"];
 /// The device of a line.
 fn disk(line: &str) -> Option<Disk> {
     // Fifteen words at least: other tables of numbers are narrower or have no name.
-    let named =
-        words(line).get(2).is_some_and(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
-    if !named {
+    let mut start = line.split_whitespace();
+    let numbers = start.by_ref().take(2).all(|word| count(word).is_some());
+    let named = start.next().is_some_and(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+    if !numbers || !named {
         return None;
     }
     parse(line).value.pop()
@@ -25,7 +26,7 @@ fn disk(line: &str) -> Option<Disk> {
 /// since 1970, or a date and a time.
 fn time(line: &str) -> Option<(Stamp, f64)> {
     const WORDS_MAX: usize = 4;
-    let words = words(line);
+    let words: Vec<&str> = line.split_whitespace().take(WORDS_MAX + 1).collect();
     if words.len() > WORDS_MAX {
         return None;
     }

@@ -63,12 +63,18 @@ fn behind_time(line: &str) -> Option<&str> {
 /// Commands that show the kernel's log, perhaps without its times.
 const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/log/syslog", "kern"];
 
+/// A message that somebody made the title of a report.
+pub(super) fn untitled(line: &str) -> &str {
+    let title = line.trim_start_matches('#').trim_start();
+    if title.len() < line.len() && known::is_headed(title) { title } else { line }
+}
+
 /// A message without anything before it: of a report that nothing else looks like, or below a
 /// command that shows the log.
 fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
     let command = out.latest_command();
     let shown = SHOWN_BY.iter().any(|name| command.contains(name));
-    let line = line.trim();
+    let line = untitled(line.trim());
     let own = oom::own(line, PREFIX_BYTES_MAX);
     // Some log has it, with a prefix of its own.
     let logged = |text: &&str| {

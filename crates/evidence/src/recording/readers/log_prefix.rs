@@ -111,6 +111,11 @@ pub(super) fn is_logged(before: &str) -> bool {
         let named = last.contains(['.', '_', ':']) && !last.ends_with(['.', ':', ',']);
         return named && ["rror", "xception"].iter().any(|part| last.contains(part));
     }
+    // What a program could not do with a file, as perror(3) writes it: `Cannot open /proc/stat: `.
+    let object = before.strip_suffix(": ").and_then(|rest| rest.split_whitespace().next_back());
+    if object.is_some_and(|word| word.starts_with('/') || word.ends_with("()")) {
+        return true;
+    }
     let words: Vec<&str> = before.split_whitespace().take(WORDS_MAX).collect();
     let first = words.first().copied().unwrap_or_default();
     if let Some(name) = first.strip_suffix(':') {

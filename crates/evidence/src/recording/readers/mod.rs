@@ -227,10 +227,11 @@ formats![
     (profile::may, profile::begins),
     (
         |line| {
-            let kernel =
-                line.has("kernl:") || line.begins("[<") || line.has("kern:[") || line.awaited;
+            let named = line.holds("kernel:") || line.holds("kern:");
+            let kernel = named || line.begins("[<") || line.awaited;
             let killed = line.has("mo") && kernel_log::may_be_kill(line.text);
-            kernel || killed || line.any(": ") && kernel_log::is_headed(line.text)
+            let titled = kernel_log::untitled(line.text);
+            kernel || killed || line.any(": ") && kernel_log::is_headed(titled)
         },
         kernel_log::begins,
     ),
@@ -368,7 +369,10 @@ formats![
     ),
     (
         |line| line.words_min(3)
-            && (line.holds("total") || line.words_min(6) && line.words_max(14)),
+            && (line.holds("total")
+                || line.words_min(6)
+                    && line.words_max(14)
+                    && (line.foreign() || !line.any("0123456789:"))),
         free::begins,
     ),
     (|line| line.is_named_apart(1) && line.begins_with_letter(), meminfo::begins),

@@ -51,14 +51,22 @@ fn statement(row: &Row) -> Statement {
 static STATEMENTS: LazyLock<Vec<Statement>> =
     LazyLock::new(|| table!("statements.tsv").rows().iter().map(statement).collect());
 
-/// Their places by the letter by which they are found.
-static BY_LETTER: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
-    let mut all = vec![Vec::new(); 128];
+/// Their places by the two letters by which they are found.
+static BY_START: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+    let mut all = vec![Vec::new(); STARTS];
     for (place, statement) in STATEMENTS.iter().enumerate() {
-        all[usize::from(statement.template.letter() & 127)].push(place);
+        all[start(statement.template.starts_with())].push(place);
     }
     all
 });
+
+/// How many different starts there are.
+const STARTS: usize = 32 << 7;
+
+/// The place of a start, whose first letter may be small or not.
+const fn start([first, second]: [u8; 2]) -> usize {
+    ((first & 31) as usize) << 7 | (second & 127) as usize
+}
 
 /// Places in a line where a word begins, with the statements that may begin there.
 fn places(line: &str) -> impl Iterator<Item = (usize, &'static [usize])> + '_ {
@@ -66,29 +74,39 @@ fn places(line: &str) -> impl Iterator<Item = (usize, &'static [usize])> + '_ {
     line.bytes().take(PREFIX_BYTES_MAX).enumerate().filter_map(move |(at, byte)| {
         let begins = byte.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric();
         before = byte;
-        let known = BY_LETTER.get(usize::from(byte.to_ascii_lowercase()))?;
-        (begins && !known.is_empty()).then_some((at, known.as_slice()))
+        let next = line.as_bytes().get(at + 1)?;
+        let known = BY_START.get(start([byte, *next])).filter(|_| begins)?;
+        (!known.is_empty()).then_some((at, known.as_slice()))
     })
 }
 
-/// Words beside a message that make it one of something else. To listen at an address that the
-/// machine does not have fails as if no port were free (bind(2)); watches, semaphores, segments and
-/// cgroups have limits that are called space (inotify(7), semget(2), shmget(2)).
-const ANOTHER: [(Field, &[&str]); 2] = [
-    (Field::PortErrors, &["bind"]),
-    (Field::NoSpace, &["inotify", "watch", "semaphore", "semget", "shmget", "cgroup"]),
+/// Words beside a message that make it one of something else, and of what. To listen at an address
+/// that the machine does not have fails as if no port were free (bind(2)); watches, semaphores,
+/// segments and cgroups have limits that are called space or files (inotify(7), semget(2),
+/// shmget(2)).
+const ANOTHER: [(Field, &[&str], Option<Field>); 4] = [
+    (Field::PortErrors, &["bind"], None),
+    (Field::NoSpace, &["inotify", "watch"], Some(Field::WatchErrors)),
+    (Field::OpenFileErrors, &["inotify", "watch"], Some(Field::WatchErrors)),
+    (Field::NoSpace, &["semaphore", "semget", "shmget", "cgroup"], None),
 ];
 
-/// Whether a line with a message of this quantity is about something else.
-fn means_another(field: Option<Field>, line: &str) -> bool {
-    let fits = |(of, words): &&(Field, &[&str])| {
-        field == Some(*of) && words.iter().any(|word| line.contains(word))
-    };
-    ANOTHER.iter().any(|row| fits(&row))
+/// What a line with a message of this quantity is about; `None` where that is none of ours.
+fn meant(field: Option<Field>, line: &str) -> Option<Option<Field>> {
+    let another = ANOTHER
+        .iter()
+        .find(|(of, words, _)| field == Some(*of) && words.iter().any(|word| line.contains(word)));
+    match another {
+        Some((_, _, other)) => other.map(Some),
+        None => Some(field),
+    }
 }
 
+/// A statement with what a line counts as, and what stands in its holes.
+type Found<'a> = (&'static Statement, Option<Field>, Said<'a>);
+
 /// What a line of a log says.
-fn said(line: &str) -> Vec<(&'static Statement, Said<'_>)> {
+fn said(line: &str) -> Vec<Found<'_>> {
     let mut all = Vec::new();
     for (at, known) in places(line) {
         // The first that fits in a place: the more particular ones stand before the others.
@@ -99,10 +117,10 @@ fn said(line: &str) -> Vec<(&'static Statement, Said<'_>)> {
         let Some((statement, said)) = found else { continue };
         let before = line.get(..at).unwrap_or_default();
         let first = !before.contains(|c: char| c.is_alphanumeric());
-        if !means_another(statement.field, line)
-            && (is_logged(before) || first && statement.template.bare)
-        {
-            all.push((statement, said));
+        let own = first || before.ends_with(": ");
+        let logged = is_logged(before) || own && statement.template.bare;
+        if let Some(field) = meant(statement.field, line).filter(|_| logged) {
+            all.push((statement, field, said));
         }
     }
     all
@@ -126,8 +144,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 struct Statements;
 
 impl Statements {
-    fn put(statement: &Statement, said: &Said<'_>, line: &str, out: &mut Builder) {
-        let key = statement.field.map_or("", |field| field.about().key);
+    fn put((statement, field, said): &Found<'_>, line: &str, out: &mut Builder) {
+        let key = field.map_or("", |field| field.about().key);
         let server = said.word(Role::Server).unwrap_or(statement.server);
         let (about, part) = match (said.word(Role::Victim), said.word(Role::Name)) {
             (Some(victim), _) => {
@@ -142,7 +160,7 @@ impl Statements {
             _ if server == FAILURES => (Subject::part(server, key), Subject::part(server, key)),
             _ => (Subject::Service(server.to_owned()), Subject::part(server, key)),
         };
-        if let Some(field) = statement.field {
+        if let Some(field) = *field {
             out.put(field, &about, None, 1.0);
             out.put_known(Field::LogClock, &part, None, clock_before(line).map(|at| at as f64));
         }
@@ -160,8 +178,8 @@ impl Statements {
 impl Reader for Statements {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let all = said(line);
-        for (statement, said) in &all {
-            Self::put(statement, said, line, out);
+        for found in &all {
+            Self::put(found, line, out);
         }
         if all.is_empty() { Taken::No } else { Taken::Yes }
     }
@@ -175,8 +193,8 @@ mod tests {
     #[test]
     fn every_row_is_one() {
         assert!(STATEMENTS.len() > 80);
-        let letters = BY_LETTER.iter().map(Vec::len).sum::<usize>();
-        assert_eq!(letters, STATEMENTS.len());
+        let starts = BY_START.iter().map(Vec::len).sum::<usize>();
+        assert_eq!(starts, STATEMENTS.len());
     }
 
     #[test]

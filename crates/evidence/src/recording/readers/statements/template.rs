@@ -121,13 +121,15 @@ impl Template {
         pieces.drain(..usize::from(before.is_some()));
         let Some(Piece::Words(words)) = pieces.first() else { return None };
         let first = words.find(|c: char| c.is_ascii_alphanumeric())?;
+        words.get(first + 1..).filter(|rest| !rest.is_empty())?;
         Some(Self { before, pieces, first, bare })
     }
 
-    /// The letter by which it is found, in small.
-    pub(super) fn letter(&self) -> u8 {
-        let Some(Piece::Words(words)) = self.pieces.first() else { return 0 };
-        words.as_bytes().get(self.first).map_or(0, u8::to_ascii_lowercase)
+    /// The two letters by which it is found.
+    pub(super) fn starts_with(&self) -> [u8; 2] {
+        let Some(Piece::Words(words)) = self.pieces.first() else { return [0; 2] };
+        let letter = |at: usize| words.as_bytes().get(at).copied().unwrap_or(0);
+        [letter(self.first), letter(self.first + 1)]
     }
 
     /// What follows the fixed words, if they stand there with their first letter at `at`, in small

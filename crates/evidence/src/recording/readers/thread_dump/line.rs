@@ -168,7 +168,7 @@ pub(super) fn first(line: &str) -> Option<First<'_>> {
     let mut found = First { name, ..First::default() };
     for word in rest.split_whitespace() {
         match word.split_once('=') {
-            Some(("tid", value)) => found.tid = hexadecimal(value),
+            Some(("tid", value)) => found.tid = hexadecimal(value.trim_end_matches('.')),
             Some(("cpu", value)) => found.cpu_ms = duration_ms(value),
             Some(("elapsed", value)) => found.elapsed_ms = duration_ms(value),
             Some(("prio", _)) => found.is_java = true,
