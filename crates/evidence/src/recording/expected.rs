@@ -57,6 +57,8 @@ pub enum Met {
     OpenFiles(u32, u64),
     /// How many connections are in this state.
     Connections(String, u64),
+    /// The resident memory of all processes together, in bytes.
+    Resident(f64),
     /// Nothing that matters here.
     Other,
 }
@@ -74,6 +76,8 @@ enum Item {
     OpenFiles(u32),
     /// How many connections are in this state.
     Connections(String),
+    /// The resident memory of all processes, in this many bytes.
+    Resident(f64),
     /// One line of any kind.
     Line,
     /// One bare number.
@@ -107,7 +111,8 @@ impl Expected {
             | Item::Number
             | Item::Kernel
             | Item::OpenFiles(_)
-            | Item::Connections(_) => true,
+            | Item::Connections(_)
+            | Item::Resident(_) => true,
             _ => false,
         };
         self.left.retain(|item| !bare(item));
@@ -190,6 +195,11 @@ impl Item {
             Self::Connections(state) => {
                 let count = line.parse::<u64>().ok()?;
                 Some((Met::Connections(state.clone(), count), true))
+            }
+            Self::Resident(unit_bytes) => {
+                let number = line.split_whitespace().next()?.parse::<f64>().ok();
+                let number = number.filter(|number| number.is_finite() && *number >= 0.0)?;
+                Some((Met::Resident(number * *unit_bytes), true))
             }
             Self::Number => line.parse::<u64>().ok().map(|_| (Met::Other, true)),
             Self::Line => sure.then_some((Met::Other, true)),
@@ -310,6 +320,7 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
                 .find_map(|word| pid_of_files(word.as_str()))
                 .map_or_else(|| Item::Number, Item::OpenFiles),
         ],
+        "ps" => vec![summed(&first, &last).map_or(Item::Listing, Item::Resident)],
         "date" => vec![Item::Clock],
         "uname" if has(&first, "-r") && first.len() == 2 => vec![Item::Kernel],
         "uname" | "hostname" | "whoami" | "id" | "echo" | "getconf" => vec![Item::Line],
@@ -318,6 +329,17 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
         "cat" | "head" | "tail" | "grep" | "egrep" => files(name, &first),
         _ => vec![Item::Listing],
     }
+}
+
+/// The unit, in bytes, in which awk at the end of a pipe prints the sum of what `ps` shows as
+/// resident memory in KiB: the sixth column of `ps aux`, or the only one.
+fn summed(ps: &[String], awk: &[String]) -> Option<f64> {
+    let program: String = awk.iter().skip(1).flat_map(|word| word.split('\u{a0}')).collect();
+    let column = if ps.iter().any(|word| word.contains("aux")) { "+=$6" } else { "+=$1" };
+    let resident = column == "+=$6" || ps.iter().any(|word| word.contains("rss"));
+    let sums = awk.first()?.ends_with("awk") && program.contains(column) && resident;
+    let divisions = program.matches("/1024").take(2);
+    sums.then(|| divisions.fold(1024.0, |unit_bytes, _| unit_bytes * 1024.0))
 }
 
 /// The process whose open files a folder lists: `/proc/812/fd`.

@@ -305,8 +305,8 @@ fields! {
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
     ProcAnon "process.anon_bytes" Bytes Instant "its resident anonymous memory (RssAnon)";
-    ProcPrivate "process.private_bytes" Bytes Instant
-        "memory of its own that it may write (VmData and VmStk)";
+    ProcPrivate "process.private_bytes" Bytes Instant "its own writable memory (VmData, VmStk)";
+    ResidentAll "process.resident_sum_bytes" Bytes Instant "resident memory of all processes";
     ProcThpOff "process.thp_off" Count Instant "it takes no huge pages (1) or may (0)";
     ProcRemoteWait "process.waits_for_server" Count Instant "it waits for a file server";
     ProcKilled "process.killed" Count Event "it was killed for memory";

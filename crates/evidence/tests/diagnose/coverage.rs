@@ -19,6 +19,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("heap.exhausted", "No", "as hugetlb.refused"),
     ("server.fsync", "No", "as hugetlb.refused"),
     ("server.workers", "No", "as hugetlb.refused"),
+    ("files.watches", "No", "as hugetlb.refused"),
 ];
 
 /// A disk that answers 40 small requests a second, each after a third of a second.

@@ -1,12 +1,12 @@
 //! Memory that nothing in `/proc/meminfo` lists.
 
 use super::prelude::*;
+use crate::diagnose::machine::memory::Holders;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::MemoryUnlisted,
     severity: Severity::Warning,
-    title: "Much memory is in nothing that /proc/meminfo lists: a kernel module, a driver or a \
-            balloon holds it",
+    title: "Much memory is unaccounted for: a kernel module, a driver or a balloon holds it",
     id: "memory.unlisted",
     question: "Is much memory in nothing that the kernel lists?",
     how: "All memory less what is free, cached, anonymous, in slabs, page tables, stacks and \
@@ -57,13 +57,21 @@ fn judge(look: &Look<'_>) -> Answer {
     let Some(account) = machine::memory::account(look) else { return Answer::unknown(&[MEMINFO]) };
     let percent = account.unlisted / account.total * 100.0;
     // A listing that was cut short may leave out the kernel's own objects.
-    let (slab, rest) = match account.with_slab {
-        true => (" slab,", ""),
-        false => ("", "; kernel objects (Slab), which are not shown, are among it"),
+    let known = match account.held_by {
+        Holders::Listed => {
+            "neither free nor cached, anonymous, slab, page tables, stacks or HugeTLB pages"
+        }
+        Holders::ListedWithoutSlab => {
+            "neither free nor cached, anonymous, page tables, stacks or HugeTLB pages; kernel \
+             objects (Slab), which are not shown, are among it"
+        }
+        Holders::Processes => {
+            "neither free nor cached, and in no process: kernel objects, HugeTLB pages, a \
+             driver's pages or a balloon, which are not shown"
+        }
     };
     let text = format!(
-        "{} of {} ({percent:.0} %) are neither free nor cached, anonymous,{slab} page tables, \
-         stacks or HugeTLB pages{rest}",
+        "{} of {} ({percent:.0} %) are {known}",
         write::bytes(account.unlisted),
         write::bytes(account.total)
     );

@@ -3,7 +3,7 @@
 use super::bounds::Bounds;
 use crate::diagnose::look::Look;
 use crate::diagnose::seen::Seen;
-use crate::recording::Field;
+use crate::recording::{Field, Subject};
 
 /// What programs can have without anything being swapped, and the value that bounds it from below.
 #[derive(Clone, Debug)]
@@ -60,12 +60,58 @@ pub(crate) struct Account {
     pub(crate) total: f64,
     /// In nothing that is listed.
     pub(crate) unlisted: f64,
-    /// Whether kernel objects are listed; else they are in what is not.
-    pub(crate) with_slab: bool,
+    /// Who is known to hold the rest.
+    pub(crate) held_by: Holders,
 }
 
-/// The account of one reading of `/proc/meminfo`; `None` where the reading is too short.
+/// Those whose memory an account knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holders {
+    /// All that `/proc/meminfo` lists.
+    Listed,
+    /// The same without kernel objects, which are in what is unlisted.
+    ListedWithoutSlab,
+    /// The caches, and the processes by the sum of their resident memory, which counts shared
+    /// pages several times: at least the rest is unlisted.
+    Processes,
+}
+
+/// The account of one reading of `/proc/meminfo`, else of `free` beside all processes; `None` where
+/// the readings are too short.
 pub(crate) fn account(look: &Look<'_>) -> Option<Account> {
+    listed(look).or_else(|| by_processes(look))
+}
+
+/// What is used beyond caches and is in no process.
+fn by_processes(look: &Look<'_>) -> Option<Account> {
+    let total = look.state(Field::MemTotal)?;
+    let resident = look.state(Field::ResidentAll).map(|seen| seen.value);
+    let resident = resident.or_else(|| resident_of_all(look))?;
+    let of_reading = |field: Field| look.state(field).filter(|seen| seen.source == total.source);
+    let free = of_reading(Field::MemFree)?.value + of_reading(Field::Cached)?.value;
+    let buffers = of_reading(Field::Buffers).map_or(0.0, |seen| seen.value);
+    let unlisted = (total.value - free - buffers - resident).max(0.0);
+    Some(Account { total: total.value, unlisted, held_by: Holders::Processes })
+}
+
+/// The sum of a listing of all processes: of one that shows the first one, init, and the parent of
+/// the kernel's threads, which hold next to nothing, nobody took rows away.
+fn resident_of_all(look: &Look<'_>) -> Option<f64> {
+    const FIRST: [u32; 2] = [1, 2];
+    let all = look.sorted(Field::ProcRss, |_| true);
+    let source = all.first()?.source;
+    let mut first = FIRST.to_vec();
+    let mut sum = 0.0;
+    for seen in all.iter().filter(|seen| seen.source == source) {
+        if let Subject::Process { pid: Some(pid), .. } = &seen.subject {
+            first.retain(|wanted| wanted != pid);
+        }
+        sum += seen.value;
+    }
+    first.is_empty().then_some(sum)
+}
+
+fn listed(look: &Look<'_>) -> Option<Account> {
     let total = look.state(Field::MemTotal)?;
     let of_reading = |field: Field| look.state(field).filter(|seen| seen.source == total.source);
     if DECISIVE.iter().any(|field| of_reading(*field).is_none()) {
@@ -76,6 +122,7 @@ pub(crate) fn account(look: &Look<'_>) -> Option<Account> {
     let pools = [Field::HugetlbAll, Field::HugetlbTotal].map(of_reading);
     let hugetlb = pools.into_iter().flatten().map(|seen| seen.value).fold(0.0, f64::max);
     let unlisted = (total.value - held - hugetlb).max(0.0);
-    let with_slab = of_reading(Field::Slab).is_some();
-    Some(Account { total: total.value, unlisted, with_slab })
+    let slab = of_reading(Field::Slab).is_some();
+    let held_by = if slab { Holders::Listed } else { Holders::ListedWithoutSlab };
+    Some(Account { total: total.value, unlisted, held_by })
 }

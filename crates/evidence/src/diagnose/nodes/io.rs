@@ -210,7 +210,11 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
     let stuck = is_stuck(look, &|field| worst.get(field));
     let idle = point.value < look.limit(T::DiskInUse);
     let prompt = wait(&|field| worst.get(field)).is_some_and(|wait| wait < PROMPT_MS);
-    if stuck || prompt || idle || worst.saturated || full_queue(look).is_some() {
+    // Where nobody is known to wait, the time of a request has to be long by itself.
+    let felt = wait(&|field| worst.get(field)).is_some_and(|ms| ms >= look.limit(T::DiskAwait));
+    let harmless = !felt && look.top(Field::CpuIowait).is_none();
+    let answers = stuck || prompt || idle || harmless;
+    if answers || worst.saturated || full_queue(look).is_some() {
         return Answer::no(evidence);
     }
     let size = request_blocks(look).map(|(_, evidence)| evidence);

@@ -212,6 +212,12 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
     answer.and(size).and(still.evidence.into_iter().filter(|_| lasts)).mild(mild)
 }
 
+/// Whether the kernel could not even get a single page: its reserve was used up.
+pub(super) fn page_refused(look: &Look<'_>) -> Option<Answer> {
+    let answer = about(look, &[Trouble::NoPage], 0.4);
+    answer.is_yes().then(|| answer.lacking(&[MEMINFO]))
+}
+
 /// Other known lines: quoted, and no alarm.
 pub(super) fn other(look: &Look<'_>) -> Answer {
     const KINDS: [Trouble; 7] = [

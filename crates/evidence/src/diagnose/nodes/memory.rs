@@ -80,7 +80,8 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
 /// Is hardly any memory available?
 pub(super) fn short(look: &Look<'_>) -> Answer {
     let (Some(room), Some(total)) = (machine::room(look), look.memory_bytes()) else {
-        return below_minimum(look).unwrap_or_else(|| Answer::unknown(&[MEMINFO]));
+        let refused = below_minimum(look).or_else(|| super::log::page_refused(look));
+        return refused.unwrap_or_else(|| Answer::unknown(&[MEMINFO]));
     };
     // A HugeTLB pool is in use by design: what is short is the rest.
     let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);

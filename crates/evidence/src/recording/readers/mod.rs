@@ -61,6 +61,7 @@ mod schedstat;
 mod served;
 mod shell;
 mod smaps;
+mod smart;
 mod socket_counts;
 mod sockets;
 mod softnet;
@@ -210,6 +211,14 @@ formats![
     ),
     (statements::may, statements::begins),
     (
+        |line| {
+            let attribute = line.has("Sect_") || line.has("Reportd_Unc") || line.has("Ofline_U");
+            let table = line.has("ATRIBUE_NM") || line.has("Pre-fail") || line.has("Old_age");
+            attribute || table || line.has("Error:UNC")
+        },
+        smart::begins
+    ),
+    (
         |line| line.has("argePs")
             || line.has("Perocsmlk()")
             || line.has("EXPCTD_AGS")
@@ -229,7 +238,7 @@ formats![
         |line| {
             let named = line.holds("kernel:") || line.holds("kern:");
             let kernel = named || line.begins("[<") || line.awaited;
-            let killed = line.has("mo") && kernel_log::may_be_kill(line.text);
+            let killed = line.any("o") && kernel_log::may_be_kill(line.text);
             let titled = kernel_log::untitled(line.text);
             kernel || killed || line.any(": ") && kernel_log::is_headed(titled)
         },

@@ -180,6 +180,10 @@ impl Shell {
                 out.resume(SourceKind::Ss, out.line());
                 out.put(Field::TcpInState, &Subject::Named(state), None, count as f64);
             }
+            Some(Met::Resident(bytes)) => {
+                out.resume(SourceKind::Ps, out.line());
+                out.put(Field::ResidentAll, &Subject::Machine, None, bytes);
+            }
             Some(Met::Cpus(cpus)) => {
                 out.resume(SourceKind::Settings, out.line());
                 out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);

@@ -254,7 +254,7 @@ mod tests {
         let template = template.expect("a template");
         let line = "app: Main-1 - Pool of 22 GB for you (and others)";
         let at = line.find("Pool").expect("there");
-        assert_eq!(template.letter(), b'p');
+        assert_eq!(template.starts_with(), *b"po");
         let said = template.said(line, at).expect("it fits");
         assert_eq!(said.values, [(Field::DataSize, 22.0 * f64::from(1 << 30))]);
         assert_eq!(said.word(Role::Name), Some("Main-1"));
