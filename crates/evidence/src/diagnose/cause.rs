@@ -210,6 +210,13 @@ named_enum! {
         WaitsForDisk "waits_for_disk",
         DiskDamaged "disk_damaged",
         HeapExhausted "heap_exhausted",
+        GcLive "gc_live_set",
+        GcDump "gc_dump",
+        GcBehind "gc_behind",
+        GcHumongous "gc_humongous",
+        GcExplicit "gc_explicit",
+        GcMetaspace "gc_metaspace",
+        GcReferences "gc_references",
     }
 }
 

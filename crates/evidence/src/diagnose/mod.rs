@@ -117,8 +117,9 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         let tree = tree::walk(&look);
         let release = look.setting("kernel").map(|quote| quote.text.as_str());
         let profiled = host.subjects(Field::SymbolPercent).next().is_some();
-        let facts =
-            Facts { linux: release.and_then(remedy::version), profiled, ..Facts::default() };
+        let java = look.setting("java.version").and_then(|quote| remedy::java(&quote.text));
+        let linux = release.and_then(remedy::version);
+        let facts = Facts { linux, java, profiled, ..Facts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
         let (pressure, doing) = (pressure::pressures(&look), pressure::doing(&look));

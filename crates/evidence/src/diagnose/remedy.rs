@@ -46,6 +46,10 @@ pub enum When {
     Always,
     /// From this version of Linux on.
     Linux(u32, u32),
+    /// From this version of Java on, where one is known.
+    Java(u32),
+    /// Before that.
+    JavaBefore(u32),
     /// Where a disk mostly reads.
     Reads,
     /// Where a disk mostly writes.
@@ -89,6 +93,17 @@ impl Remedy {
         Self { reach, what, command: Cow::Borrowed(command), verify, when: When::Always }
     }
 
+    /// A step that is one only there.
+    pub(super) const fn only(
+        when: When,
+        reach: Reach,
+        what: &'static str,
+        command: &'static str,
+        verify: &'static str,
+    ) -> Self {
+        Self { reach, what, command: Cow::Borrowed(command), verify, when }
+    }
+
     /// The same step with a command that names what the text names.
     pub(super) fn with(&self, command: String) -> Self {
         Self { command: Cow::Owned(command), ..self.clone() }
@@ -100,6 +115,8 @@ impl Remedy {
 pub(super) struct Facts {
     /// Its version of Linux.
     pub(super) linux: Option<(u32, u32)>,
+    /// The version of Java that a log is of, 8 for 1.8 and those before.
+    pub(super) java: Option<u32>,
     /// Whether its disk mostly reads.
     pub(super) reads: Option<bool>,
     /// Whether its disk answers slowly however few requests there are.
@@ -115,6 +132,8 @@ impl Facts {
         match when {
             When::Always => true,
             When::Linux(major, minor) => self.linux.is_none_or(|linux| linux >= (major, minor)),
+            When::Java(first) => self.java.is_none_or(|java| java >= first),
+            When::JavaBefore(end) => self.java.is_none_or(|java| java < end),
             When::Reads => self.reads != Some(false),
             When::Writes => self.reads != Some(true),
             When::SlowDisk => self.slow_disk,
@@ -137,6 +156,13 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
+/// Version of Java by what it calls itself: 8 of `1.8.0_121`, 17 of `17.0.1+12`.
+pub(super) fn java(name: &str) -> Option<u32> {
+    let mut parts = name.split(|c: char| !c.is_ascii_digit());
+    let first: u32 = parts.next()?.parse().ok()?;
+    if first == 1 { parts.next()?.parse().ok() } else { Some(first) }
+}
+
 static LADDERS: LazyLock<BTreeMap<&str, Vec<Remedy>>> = LazyLock::new(|| {
     let mut ladders: BTreeMap<&str, Vec<Remedy>> = BTreeMap::new();
     for row in table!("remedies.tsv").rows() {
@@ -149,7 +175,13 @@ fn remedy(row: &Row) -> Remedy {
     let [place, what, command, verify] = row.fields();
     let (reach, when) = place.split_once(' ').unwrap_or((place, "always"));
     let linux = when.strip_prefix("linux ").and_then(version);
-    let when = linux.map_or_else(|| row.word(when), |(major, minor)| When::Linux(major, minor));
+    let since = when.strip_prefix("java ").and_then(java).map(When::Java);
+    let before = when.strip_prefix("java_before ").and_then(java).map(When::JavaBefore);
+    let when = linux.map(|(major, minor)| When::Linux(major, minor));
+    let when = when
+        .or(since)
+        .or(before)
+        .unwrap_or_else(|| row.word(place.split_once(' ').map_or("always", |(_, when)| when)));
     Remedy { reach: row.word(reach), what, command: Cow::Borrowed(command), verify, when }
 }
 

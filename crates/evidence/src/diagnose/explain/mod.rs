@@ -14,6 +14,13 @@ mod disk_damaged;
 mod event_profile;
 mod fork_refused;
 mod fsync_late;
+mod gc_behind;
+mod gc_dump;
+mod gc_explicit;
+mod gc_humongous;
+mod gc_live;
+mod gc_metaspace;
+mod gc_references;
 mod half_open;
 mod heap_exhausted;
 mod hugetlb_other_sizes;
@@ -24,6 +31,7 @@ mod kswapd_spins;
 mod long_waits;
 mod memory_unlisted;
 mod metadata_lock;
+mod pauses;
 mod prelude;
 mod process_grows;
 mod process_in_kernel;
@@ -86,4 +94,11 @@ pub(super) const ALL: &[&Explanation] = &[
     &waits_for_disk::EXPLANATION,
     &disk_damaged::EXPLANATION,
     &heap_exhausted::EXPLANATION,
+    &gc_live::EXPLANATION,
+    &gc_dump::EXPLANATION,
+    &gc_behind::EXPLANATION,
+    &gc_humongous::EXPLANATION,
+    &gc_explicit::EXPLANATION,
+    &gc_metaspace::EXPLANATION,
+    &gc_references::EXPLANATION,
 ];

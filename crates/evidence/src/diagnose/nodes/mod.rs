@@ -38,6 +38,7 @@ pub(super) use io::disk as saturated_disk;
 pub(super) use kernel::daemon;
 pub(crate) use pick::hardware;
 pub(super) use pick::largest_program;
+pub(super) use wait::stood_still;
 
 use super::node::Test;
 

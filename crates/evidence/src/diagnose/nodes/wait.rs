@@ -131,10 +131,20 @@ fn paused(line: &Line) -> Option<(f64, String)> {
     enough.then_some((share, text))
 }
 
+/// Pauses of Java, of collections and others.
+fn pause_lines(look: &Look<'_>) -> Vec<Line> {
+    let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
+    fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect()
+}
+
+/// The largest share of a log's time in which Java stood still, 0 to 1.
+pub(in crate::diagnose) fn stood_still(look: &Look<'_>) -> Option<f64> {
+    pause_lines(look).iter().filter_map(paused).map(|(share, _)| share).reduce(f64::max)
+}
+
 /// Does Java stop for long?
 pub(super) fn pauses(look: &Look<'_>) -> Answer {
-    let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
-    let lines: Vec<_> = fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect();
+    let lines = pause_lines(look);
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = most(peaks) else {
         return Answer::unknown(&[GC]);

@@ -234,6 +234,7 @@ formats![
         profile::table::begins,
     ),
     (profile::may, profile::begins),
+    (|line| line.begins("<["), gc::vendors::begins),
     (
         |line| {
             let named = line.holds("kernel:") || line.holds("kern:");
@@ -420,7 +421,10 @@ formats![
     (|line| line.begins("[g") && line.has("ms"), gc::runtimes::begins),
     (
         |line| line.begins("<")
-            && (line.has("gcverbos") || line.has("gcid=") || line.has("exclusv-tar")),
+            && (line.any("?")
+                || line.has("gcverbos")
+                || line.has("id=")
+                || line.has("exclusv-tar")),
         gc::openj9::begins
     ),
 ];

@@ -1,6 +1,6 @@
 //! Logs of Java's garbage collection and safepoints: [`old`] before JDK 9 (`-XX:+PrintGCDetails`,
 //! `-XX:+PrintGCApplicationStoppedTime`), [`unified`] since then (`-Xlog:gc*,safepoint`),
-//! [`openj9`] of that machine. All give [`pause`]s. [`runtimes`] has the pauses of other languages.
+//! [`openj9`] of that machine, [`vendors`] of others. All give [`pause`]s. [`runtimes`] has the pauses of other languages.
 
 mod old;
 pub(super) mod openj9;
@@ -9,6 +9,7 @@ pub(super) mod runtimes;
 #[cfg(test)]
 mod tests;
 mod unified;
+pub(super) mod vendors;
 
 use super::prelude::*;
 use old::Nested;
@@ -187,6 +188,16 @@ fn old_time(line: &str) -> (Time, &str) {
         rest = after;
     }
     (found, rest)
+}
+
+/// The version of Java in the head of a log: `... JRE (1.8.0_121-b13), built on ...`, or
+/// `Version: 17.0.1+12-LTS`.
+fn version(message: &str) -> Option<&str> {
+    let old = message.split_once(" JRE (").map(|(_, rest)| rest);
+    let name = old.or_else(|| message.strip_prefix("Version: "))?;
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c));
+    name.get(..end.unwrap_or(name.len()))
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The line that JDK 8 to 16 print after each safepoint.

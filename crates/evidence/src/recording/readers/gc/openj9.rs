@@ -1,6 +1,8 @@
-//! The verbose log of OpenJ9 and IBM's Java since 6.26: XML, an element a line.
+//! The verbose log of OpenJ9 and IBM's Java since 5.0: XML, an element a line. Before 6.26 a pause is
+//! an element that holds its collections, since then it lies between `exclusive-start` and its end.
 
 use super::pause::Pause;
+use crate::recording::readers::kernel_log::date_and_time;
 use crate::recording::readers::prelude::*;
 
 /// The text of an attribute.
@@ -17,8 +19,7 @@ fn amount(line: &str, name: &str) -> Option<f64> {
 }
 
 fn stamp(line: &str) -> Option<Stamp> {
-    let (day, time) = attribute(line, "timestamp")?.split_once('T')?;
-    Some(joined(date(day)?, time_of_day(time)?))
+    date_and_time(attribute(line, "timestamp")?)
 }
 
 /// Begins at the log's head, or where the program is about to stop for a collection.
@@ -28,10 +29,12 @@ pub(in crate::recording::readers) fn begins(
 ) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0).trim_start();
     let known = ["<verbosegc ", "<exclusive-start id=", "<gc-start id=", "<gc-end id="];
-    known
-        .iter()
-        .any(|start| line.starts_with(start))
-        .then(|| lines.resume(SourceKind::GcLog, OpenJ9::default(), out))
+    let starts = |line: &str| known.iter().any(|start| line.starts_with(start));
+    let next = (1..LINES_AROUND).map(|by| lines.ahead(by)).find(|line| !line.trim().is_empty());
+    let head = line.starts_with("<?xml ") && next.is_some_and(starts);
+    let older = (line.starts_with("<af ") || line.starts_with("<sys "))
+        && attribute(line, "intervalms").is_some();
+    (head || older || starts(line)).then(|| lines.resume(SourceKind::GcLog, OpenJ9::default(), out))
 }
 
 #[derive(Default)]
@@ -44,7 +47,8 @@ struct OpenJ9 {
 
 impl OpenJ9 {
     fn put(&mut self, out: &mut Builder) {
-        self.pause.take().into_iter().for_each(|pause| pause.put(out));
+        let pause = self.pause.take().filter(|pause| pause.ms > 0.0);
+        pause.into_iter().for_each(|pause| pause.put(out));
     }
 }
 
@@ -83,6 +87,35 @@ impl Reader for OpenJ9 {
                 let heap = sizes.map(|(free, total)| (total - free, total));
                 if let (Some(pause), Some(heap)) = (&mut self.pause, heap) {
                     pause.heaps = vec![heap];
+                }
+            }
+            "af" | "sys" if line.starts_with("</") => self.put(out),
+            "af" | "sys" => {
+                self.put(out);
+                let explicit = line.starts_with("<sys").then(|| "System.gc()".to_owned());
+                self.pause = Some(Pause { at: stamp(line), cause: explicit, ..Pause::default() });
+            }
+            "gc" if attribute(line, "type") == Some("global") => {
+                if let Some(pause) = &mut self.pause {
+                    "Full".clone_into(&mut pause.kind);
+                }
+            }
+            "timesms" => {
+                let Some(pause) = &mut self.pause else { return Taken::Yes };
+                pause.ms += amount(line, "total").unwrap_or_default();
+                let parts = ["mark", "sweep", "compact"].into_iter();
+                pause.parts =
+                    parts.filter_map(|n| Some((n.to_owned(), amount(line, n)?))).collect();
+            }
+            "tenured" => {
+                let sizes = amount(line, "freebytes").zip(amount(line, "totalbytes"));
+                if let (Some(pause), Some((free, total))) = (&mut self.pause, sizes) {
+                    pause.heaps = vec![(total - free, total)];
+                }
+            }
+            "time" => {
+                if let (Some(pause), Some(ms)) = (&mut self.pause, amount(line, "totalms")) {
+                    pause.ms = ms.max(pause.ms);
                 }
             }
             "sys-start" => {
@@ -130,6 +163,24 @@ mod tests {
         let of = |field| values(&recording, field, &java);
         assert_eq!(of(Field::GcPause), [1210.25]);
         assert_eq!(of(Field::GcSystem), [9.0]);
+        assert_eq!(of(Field::GcHeapAfter), [50_331_648.0]);
+    }
+
+    #[test]
+    fn before_6_26_a_pause_is_an_element() {
+        let recording = read(
+            "<?xml version=\"1.0\" ?>\n\n<verbosegc version=\"x\">\n\n\
+             <af type=\"tenured\" id=\"1\" timestamp=\"Jan 02 03:04:05 2009\" \
+             intervalms=\"0.000\">\n  <time exclusiveaccessms=\"0.5\" />\n  <gc type=\"global\" \
+             id=\"1\" totalid=\"1\" intervalms=\"0.000\">\n    <timesms mark=\"900.5\" \
+             sweep=\"50.0\" compact=\"0.000\" total=\"960.5\" />\n    <tenured \
+             freebytes=\"16777216\" totalbytes=\"67108864\" percent=\"25\" >\n    </tenured>\n  \
+             </gc>\n  <time totalms=\"961.25\" />\n</af>\n</verbosegc>\n",
+        );
+        all_understood(&recording);
+        let java = Subject::process(None, "java");
+        let of = |field| values(&recording, field, &java);
+        assert_eq!(of(Field::GcPause), [961.25]);
         assert_eq!(of(Field::GcHeapAfter), [50_331_648.0]);
     }
 }

@@ -107,11 +107,13 @@ impl Pause {
 pub(super) fn heap(text: &str) -> Option<(f64, f64)> {
     let (_, rest) = text.split_once("->")?;
     let (after, size) = rest.split_once('(')?;
-    let bytes = |text: &str| {
-        let (value, unit) = number_and_unit(text.trim())?;
-        Some(value * binary_factor(unit.trim_end_matches('B'))?)
-    };
     Some((bytes(after)?, bytes(size.split(')').next()?)?))
+}
+
+/// A size with its unit, `512K` or `1.5GB`; without one in bytes.
+pub(super) fn bytes(text: &str) -> Option<f64> {
+    let (value, unit) = number_and_unit(text.trim())?;
+    Some(value * binary_factor(unit.trim_end_matches('B'))?)
 }
 
 /// Texts in parentheses, the outermost ones: `System.gc()` of `Full GC (System.gc())`.

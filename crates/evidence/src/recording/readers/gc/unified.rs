@@ -39,9 +39,12 @@ fn numbered(message: &str) -> Option<(u64, &str)> {
     Some((count(id)?, inner.map_or(rest, |(_, rest)| rest)))
 }
 
-/// Whether a message is one of a collection.
+/// Threads that waited for memory, or for an object that is moved: ZGC stops no others.
+const STALLS: [&str; 2] = ["Allocation Stall (", "Relocation Stall ("];
+
+/// Whether a message is one of a collection, or of a thread that waits for one.
 pub(super) fn is_of_collection(message: &str) -> bool {
-    numbered(message).is_some()
+    numbered(message).is_some() || STALLS.iter().any(|stall| message.starts_with(stall))
 }
 
 impl Collections {
@@ -49,9 +52,18 @@ impl Collections {
         self.last.take().into_iter().for_each(|(_, pause)| pause.put(out));
     }
 
+    /// A thread's wait for a collection.
+    fn stall(&self, at: Option<Stamp>, message: &str, out: &mut Builder) {
+        let stalled = Subject::part("java", "allocation stall");
+        out.put_known(Field::GcTrouble, &stalled, at, milliseconds(message));
+    }
+
     /// A message of a collection.
     pub(super) fn message(&mut self, at: Option<Stamp>, message: &str, out: &mut Builder) {
-        let Some((id, message)) = numbered(message) else { return };
+        let Some((id, message)) = numbered(message) else {
+            self.stall(at, message, out);
+            return;
+        };
         if self.before.0 != id {
             self.before = (id, Pause::default());
         }
