@@ -48,6 +48,7 @@ const NAMED: &[Named] = &[(
         "to-space exhausted",
         "degenerated collection",
         "allocation stall",
+        "full collection as a last resort",
     ],
 )];
 

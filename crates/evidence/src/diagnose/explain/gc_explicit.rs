@@ -6,10 +6,11 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::GcExplicit,
     severity: Severity::Warning,
-    title: "The program asks for collections of the whole heap itself, by System.gc()",
+    title: "Somebody asks for collections of the whole heap: the program, by System.gc(), or a tool",
     id: "pauses.explicit",
     question: "Are long collections asked for by the program?",
-    how: "Pauses whose cause is System.gc(), from the program or from RMI.",
+    how: "Pauses whose cause is System.gc(), from the program or from RMI, or a tool or agent that \
+          asks for them, and those that interrupt a concurrent collection for that.",
     limits: &[T::GcPause, T::GcShare],
     leads_to: &[Cause::GcPauses],
     remedies: &[
@@ -37,7 +38,13 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-const NAMED: &[Named] = &[(Field::GcCause, &["System.gc()", "System"])];
+const NAMED: &[Named] = &[
+    (
+        Field::GcCause,
+        &["System.gc()", "System", "Diagnostic Command", "JvmtiEnv ForceGarbageCollection"],
+    ),
+    (Field::GcTrouble, &["concurrent mode interrupted"]),
+];
 
 /// Are long collections asked for by the program?
 fn judge(look: &Look<'_>) -> Answer {

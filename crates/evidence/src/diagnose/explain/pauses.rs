@@ -49,7 +49,8 @@ pub(super) fn with(look: &Look<'_>, named: &[Named]) -> Option<Reason> {
 /// Whether Java stops for long for one of these: one such pause is felt, or they are most of the
 /// time in which it stood still, where that is much.
 pub(super) fn judged(look: &Look<'_>, named: &[Named], felt_ms: f64, weight: f64) -> Answer {
-    if look.top(Field::GcPause).is_none() && look.top(Field::GcTrouble).is_none() {
+    let known = [Field::GcPause, Field::GcTrouble, Field::GcPart];
+    if known.into_iter().all(|field| look.top(field).is_none()) {
         return Answer::unknown(&[GC]);
     }
     let Some(reason) = with(look, named) else { return Answer::no(Vec::new()) };

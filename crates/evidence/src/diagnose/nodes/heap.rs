@@ -4,6 +4,8 @@ use super::prelude::*;
 
 /// One full collection that frees little may have come just before a large part was dropped.
 const COLLECTIONS_MIN: usize = 2;
+/// Where that little is free after a long one, one is enough: -XX:GCHeapFreeLimit of 2 %.
+const BRIM_SHARE: f64 = 0.98;
 
 /// Is the heap full after collections of all of it?
 pub(super) fn full(look: &Look<'_>) -> Answer {
@@ -33,7 +35,10 @@ fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
         write::bytes(of.value)
     );
     let evidence = vec![look.say(&after.seen(last.value, at), &text)];
-    Answer::when(full >= COLLECTIONS_MIN && last.value >= of.value * limit, 0.7, evidence)
+    let long = look.top(Field::GcPause).is_some_and(|pause| pause.value >= look.limit(T::GcPause));
+    let brim = long && last.value >= of.value * BRIM_SHARE;
+    let enough = full >= COLLECTIONS_MIN || brim;
+    Answer::when(enough && last.value >= of.value * limit, 0.7, evidence)
 }
 
 fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {

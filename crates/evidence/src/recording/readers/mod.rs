@@ -414,7 +414,8 @@ formats![
         |line| {
             let timed = line.begins_with_digit() && line.any("[");
             let note = line.begins("{HADP-") || line.has("GC()");
-            timed || note || line.begins("[") || line.holds("pplication")
+            let head = line.begins("JO") && line.has("JRE(");
+            timed || note || head || line.begins("[") || line.holds("pplication")
         },
         gc::begins,
     ),

@@ -15,11 +15,16 @@ use super::prelude::*;
 use old::Nested;
 use unified::Collections;
 
+/// The setting that names the version of Java.
+const VERSION: &str = "java.version";
+
 /// A time and on whose clock it is.
 type Time = Option<(Stamp, Clock)>;
 
 /// What old logs print outside brackets.
-const NOTES: [&str; 8] = [
+const NOTES: [&str; 10] = [
+    "Memory: ",
+    "CommandLine flags: ",
     "Application time: ",
     "Desired survivor size",
     "- age ",
@@ -39,6 +44,10 @@ enum Line<'a> {
     Message(&'a str),
     /// At a safepoint, and until all threads were there.
     Safepoint(f64, Option<f64>),
+    /// What is done at the next safepoint.
+    Work(&'a str),
+    /// Which Java this is.
+    Version(&'a str),
     /// Something else of such a log.
     Other,
 }
@@ -55,10 +64,14 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 
 #[derive(Default)]
 struct GcLog {
+    /// Whether an event was seen.
+    begun: bool,
     /// The clock of the first time; times of another one are left out.
     clock: Option<Clock>,
     nested: Nested,
     collections: Collections,
+    /// The dump that is written at the safepoint.
+    work: Option<&'static str>,
     /// Whether the lines of a heap's parts follow.
     heap: bool,
 }
@@ -71,6 +84,15 @@ impl GcLog {
         self.heap || line == "}" || line == "No shared spaces configured."
     }
 
+    fn safepoint(&mut self, at: Option<Stamp>, all: f64, reach: Option<f64>, out: &mut Builder) {
+        let java = Subject::process(None, "java");
+        out.put(Field::Safepoint, &java, at, all);
+        out.put_known(Field::SafepointReach, &java, at, reach);
+        if let Some(work) = self.work.take() {
+            out.put(Field::GcPart, &Subject::part("java", work), at, all);
+        }
+    }
+
     fn at(&mut self, time: Time, out: &mut Builder) -> Option<Stamp> {
         if let (Some((_, clock)), None) = (time, self.clock) {
             self.clock = Some(clock);
@@ -78,6 +100,16 @@ impl GcLog {
         }
         time.filter(|(_, clock)| Some(*clock) == self.clock).map(|(stamp, _)| stamp)
     }
+}
+
+/// The work at a safepoint that is a dump, by the names of the machine's operations.
+fn dump(text: &str) -> Option<&'static str> {
+    const DUMPS: [(&str, &str); 3] = [
+        ("HeapDumper", "Heap Dump"),
+        ("GC_HeapInspection", "Class Histogram"),
+        ("GC_Heap_Inspection", "Class Histogram"),
+    ];
+    DUMPS.iter().find(|(mark, _)| text.contains(mark)).map(|(_, name)| *name)
 }
 
 impl Reader for GcLog {
@@ -92,17 +124,33 @@ impl Reader for GcLog {
                 (None, Line::Brackets(line))
             }
             None if self.nested.has_ended() && is_detail(line) => (None, Line::Brackets(line)),
-            None => return Taken::No,
+            None => match behind(line) {
+                Some(text) => (None, Line::Brackets(text)),
+                None => return Taken::No,
+            },
         };
         let at = self.at(time, out);
+        if !self.begun && !matches!(said, Line::Version(_)) {
+            self.begun = true;
+            // The head of the log says it better.
+            let old = !matches!(said, Line::Message(_)) && unified(line).is_none();
+            out.setting_unless_known(VERSION, if old { "8 or before" } else { "9 or later" });
+        }
         match said {
-            Line::Brackets(text) => self.nested.line(at, text, out),
+            Line::Brackets(text) => {
+                let rest = self.nested.line(at, text, out);
+                // What is printed at a safepoint may come before the end of a line.
+                if let Some(Line::Safepoint(all, reach)) = rest.and_then(stopped) {
+                    self.safepoint(at, all, reach, out);
+                }
+            }
+            Line::Work(name) => self.work = dump(name),
             Line::Message(text) => self.collections.message(at, text, out),
             Line::Safepoint(all, reach) => {
-                let java = Subject::process(None, "java");
-                out.put(Field::Safepoint, &java, at, all);
-                out.put_known(Field::SafepointReach, &java, at, reach);
+                self.work = self.work.or_else(|| dump(line));
+                self.safepoint(at, all, reach, out);
             }
+            Line::Version(name) => out.setting(VERSION, name),
             Line::Other => {}
         }
         Taken::Yes
@@ -112,6 +160,13 @@ impl Reader for GcLog {
         self.nested.ends(out);
         self.collections.ends(out);
     }
+}
+
+/// A whole pause at the end of a line that a program has not ended.
+fn behind(line: &str) -> Option<&str> {
+    let text =
+        line.strip_suffix("secs]").and_then(|text| text.find("[GC ").or(text.find("[Full GC ")));
+    line.get(text?..).filter(|text| matches!(line_of_log(text), Some((_, Line::Brackets(_)))))
 }
 
 /// Whether a line may be a detail of a pause: those are set in, unless something was printed in
@@ -137,6 +192,9 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
         return Some(found);
     }
     let (time, message) = old_time(line);
+    if let Some(name) = version(message) {
+        return Some((time, Line::Version(name)));
+    }
     if let Some(safepoint) = stopped(message) {
         return Some((time, safepoint));
     }
@@ -171,13 +229,21 @@ fn uptime(text: &str) -> Option<Stamp> {
     count(whole).filter(|s| *s < 1 << 41).and_then(|s| i64::try_from(s).ok()).map(Stamp)
 }
 
+/// Longest time before a message: `2020-12-26T00:12:28.123+0800`, some bytes more.
+const TIME_BYTES_MAX: usize = 40;
+
 /// The times before a message of JDK 8: `DATE: UPTIME: #4: `, some of them or none. A time whose
 /// date is known wins.
 fn old_time(line: &str) -> (Time, &str) {
     let mut rest = line;
     let mut found = None;
     for _ in 0..3 {
-        let Some((head, after)) = rest.split_once(": ") else { break };
+        // No time is longer.
+        let near = rest.as_bytes().iter().take(TIME_BYTES_MAX);
+        let colon =
+            near.zip(rest.as_bytes().iter().skip(1)).position(|pair| pair == (&b':', &b' '));
+        let Some((head, after)) = colon.and_then(|at| rest.split_at_checked(at)) else { break };
+        let after = after.get(2..).unwrap_or_default();
         if let Some(stamp) = iso(head) {
             found = Some((stamp, Clock::Local));
         } else if let Some(stamp) = uptime(head) {
@@ -193,7 +259,8 @@ fn old_time(line: &str) -> (Time, &str) {
 /// The version of Java in the head of a log: `... JRE (1.8.0_121-b13), built on ...`, or
 /// `Version: 17.0.1+12-LTS`.
 fn version(message: &str) -> Option<&str> {
-    let old = message.split_once(" JRE (").map(|(_, rest)| rest);
+    let vm = message.starts_with("Java HotSpot(TM) ") || message.starts_with("OpenJDK ");
+    let old = if vm { message.split_once(" JRE (").map(|(_, rest)| rest) } else { None };
     let name = old.or_else(|| message.strip_prefix("Version: "))?;
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c));
     name.get(..end.unwrap_or(name.len()))
@@ -245,6 +312,8 @@ fn unified(line: &str) -> Option<(Time, Line<'_>)> {
     let collection = unified::is_of_collection(message);
     let said = match found {
         Some(found) => found,
+        None if message.starts_with("Entering safepoint region: ") => Line::Work(message),
+        None if decorated && version(message).is_some() => Line::Version(version(message)?),
         None if collection => Line::Message(message),
         None if tags => Line::Other,
         None => return None,

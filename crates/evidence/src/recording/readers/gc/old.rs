@@ -19,8 +19,9 @@ const QUIET_LINES_MAX: usize = 64;
 const CLASSES: [&str; 4] = ["Metaspace", "PSPermGen", "CMS Perm", "Perm"];
 
 /// What G1's and other collectors' lines say of the kind of a pause.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("Full GC", "Full"),
+    ("Inc GC", "Incremental"),
     ("emark", "Remark"),
     ("nitial Mark", "Initial Mark"),
     ("nitial-mark", "Initial Mark"),
@@ -55,6 +56,8 @@ pub(super) struct Nested {
     beside: bool,
     /// Pauses that ended inside of one that is still open.
     inner: Vec<Pause>,
+    /// Whether this is a log of G1.
+    g1: bool,
 }
 
 /// Most pauses inside another one: a young collection before a remark. More say that the end of the
@@ -67,7 +70,7 @@ fn kind(text: &str) -> Option<&'static str> {
     if text.starts_with("Pause ") {
         return Some(if text.starts_with("Pause Full") { "Full" } else { "Pause" });
     }
-    let rest = text.strip_prefix("Full GC").or_else(|| text.strip_prefix("GC"))?;
+    let rest = ["Full GC", "GC", "Inc GC"].iter().find_map(|start| text.strip_prefix(start))?;
     let rest = rest.trim_start();
     let no = ["concurrent", "Worker"].iter().any(|no| rest.starts_with(no));
     let letter = rest.starts_with(|c: char| c.is_ascii_uppercase()) && !rest.contains("secs");
@@ -111,10 +114,15 @@ impl Nested {
         is_class(line) || self.quiet <= QUIET_LINES_MAX
     }
 
-    /// A line's text behind its times.
-    pub(super) fn line(&mut self, at: Option<Stamp>, text: &str, out: &mut Builder) {
-        if is_class(text) {
-            return;
+    /// A line's text behind its times; what follows the last bracket, if none is open then.
+    pub(super) fn line<'a>(
+        &mut self,
+        at: Option<Stamp>,
+        text: &'a str,
+        out: &mut Builder,
+    ) -> Option<&'a str> {
+        if self.is_open() && is_class(text) {
+            return None;
         }
         self.beside = false;
         let mut rest = text;
@@ -139,6 +147,7 @@ impl Nested {
         }
         self.own(rest);
         self.own(" ");
+        Some(rest).filter(|_| !self.is_open())
     }
 
     fn own(&mut self, text: &str) {
@@ -206,7 +215,12 @@ impl Nested {
                 // Those inside of it are parts of it.
                 self.inner.clear();
                 self.ends(out);
-                self.last = Some(finished(record, kind, text, ms));
+                self.g1 |= text.starts_with("GC pause");
+                let mut pause = finished(record, kind, text, ms);
+                if self.g1 {
+                    pause.falls_back();
+                }
+                self.last = Some(pause);
             }
             None if text.contains("oncurrent") => self.beside = true,
             // Details of the pause before it.
@@ -229,6 +243,8 @@ fn finished(record: Record, kind: &str, text: &str, ms: f64) -> Pause {
     let named = in_parentheses(text.split("->").next().unwrap_or(text));
     let cause = named.into_iter().find(|name| name.len() > 2 && !kinds.contains(name));
     let cause = cause.filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
+    // A table of the heap may stand there.
+    let cause = cause.filter(|name| !name.contains(['{', '=', ':']));
     let marked = Some(record.pause.kind).filter(|marked| !marked.is_empty() && kind != "Full");
     Pause {
         at: record.at,

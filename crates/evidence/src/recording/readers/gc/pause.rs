@@ -7,18 +7,22 @@ use crate::recording::readers::prelude::*;
 const PARTS_MAX: usize = 8;
 const PART_SHARE: f64 = 0.1;
 const FELT_MS: f64 = 100.0;
+/// Longest name of a part.
+const PART_NAME_MAX: usize = 40;
 
 /// A part of the heap below that size is none that matters.
 const BYTES_MIN: f64 = 16_777_216.0;
 
-/// What may go wrong in a pause, or is done in it beside the collection; the same in old logs and
-/// in unified ones, and how it is called.
-const TROUBLES: [(&str, &str); 10] = [
+/// What may go wrong in a pause, or is done in it beside the collection: how a bracket, a message or
+/// a text in parentheses begins that says so, in old logs and in unified ones, and how it is called.
+const TROUBLES: [(&str, &str); 11] = [
     ("to-space exhausted", "to-space exhausted"),
     ("To-space exhausted", "to-space exhausted"),
     ("to-space overflow", "to-space exhausted"),
     ("Evacuation Failure", "to-space exhausted"),
     ("promotion failed", "promotion failed"),
+    // Of the parallel collector.
+    ("GC--", "promotion failed"),
     ("concurrent mode failure", "concurrent mode failure"),
     ("concurrent mode interrupted", "concurrent mode interrupted"),
     ("Heap Dump", "heap dump"),
@@ -53,9 +57,32 @@ impl Pause {
         self.kind == "Full"
     }
 
+    /// Whether it is one of G1, by its cause.
+    pub(super) fn is_of_g1(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.starts_with("G1 "))
+    }
+
+    /// Of a collector that works beside the program: a collection of all the heap, for want of room
+    /// and not because somebody asked, is its last resort.
+    pub(super) fn falls_back(&mut self) {
+        let wants = ["Allocation Failure", "GCLocker Initiated GC"];
+        let room = self.cause.as_ref().is_some_and(|cause| wants.contains(&cause.as_str()));
+        if self.is_full() && (room || self.is_of_g1()) {
+            self.went_wrong(["full collection as a last resort"]);
+        }
+    }
+
     /// Notes what went wrong, as a text of it says.
     pub(super) fn notes(&mut self, text: &str) {
-        let found = TROUBLES.iter().filter(|(mark, _)| text.contains(mark));
+        let text = text.trim_start();
+        self.begins(text.strip_prefix("Pause ").unwrap_or(text));
+        if text.contains('(') {
+            in_parentheses(text).into_iter().for_each(|inner| self.begins(inner));
+        }
+    }
+
+    fn begins(&mut self, text: &str) {
+        let found = TROUBLES.iter().filter(|(mark, _)| text.starts_with(mark));
         self.went_wrong(found.map(|(_, trouble)| *trouble));
     }
 
@@ -137,20 +164,28 @@ pub(super) fn in_parentheses(text: &str) -> Vec<&str> {
     found
 }
 
-/// What a part of a pause is called, and its time: `Ref Proc: 71.3 ms`, `Heap Dump, 37.2 secs`,
-/// `Object Copy (ms): Min: 1.0, Avg: 2.0, Max: 4.0`, `Phase 4: Compact heap 12.1ms`.
+/// A shorter part of a pause is none that is told.
+const PART_MS_MIN: f64 = FELT_MS * PART_SHARE;
+
+/// What a part of a pause is called, and its time, if that is one to tell: `Ref Proc: 71.3 ms`,
+/// `Heap Dump, 37.2 secs`, `Object Copy (ms): Min: 1.0, Avg: 2.0, Max: 4.0`,
+/// `Phase 4: Compact heap 12.1ms`.
 pub(super) fn part(text: &str) -> Option<(String, f64)> {
     let text = text.trim();
-    if BESIDE.iter().any(|start| text.starts_with(start)) {
+    let workers = || text.split_once("(ms):").filter(|(name, _)| name.len() <= PART_NAME_MAX);
+    let ms = match seconds_at_end(text) {
+        Some(seconds) => seconds * 1e3,
+        None => match workers() {
+            Some((_, workers)) => {
+                let (_, longest) = workers.split_once("Max: ")?;
+                number(longest.split(',').next()?.trim())?
+            }
+            None => milliseconds(text)?,
+        },
+    };
+    if ms < PART_MS_MIN || BESIDE.iter().any(|start| text.starts_with(start)) {
         return None;
     }
-    let ms = match text.split_once("(ms):") {
-        Some((_, workers)) => {
-            let (_, longest) = workers.split_once("Max: ")?;
-            number(longest.split(',').next()?.trim())?
-        }
-        None => seconds_at_end(text).map(|seconds| seconds * 1e3).or_else(|| milliseconds(text))?,
-    };
     let name = match text.strip_prefix("Phase ") {
         Some(phase) => phase.split_once(": ")?.1,
         None => text,
@@ -158,15 +193,15 @@ pub(super) fn part(text: &str) -> Option<(String, f64)> {
     let digits =
         |pair: &[u8]| pair[0].is_ascii_digit() && (pair[1].is_ascii_digit() || pair[1] == b'.');
     let time = name.as_bytes().windows(2).position(digits).unwrap_or(name.len());
-    let digit = name.find(|c: char| ",:(".contains(c)).unwrap_or(name.len());
-    let name = name.get(..time.min(digit))?.trim();
+    let mark = name.find(|c: char| ",:(".contains(c)).unwrap_or(name.len());
+    let name = name.get(..time.min(mark))?.trim();
     // A short time in milliseconds has one digit before its point.
     let name = name
         .rsplit_once(' ')
         .filter(|(_, end)| number(end).is_some() || end.is_empty())
         .map_or(name, |(n, _)| n);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
-    (!name.is_empty()).then(|| (name.chars().take(40).collect(), ms))
+    (!name.is_empty()).then(|| (name.chars().take(PART_NAME_MAX).collect(), ms))
 }
 
 /// The number in front of a unit at a text's end, without what is glued before it.
@@ -190,9 +225,12 @@ pub(super) fn milliseconds(text: &str) -> Option<f64> {
 
 /// User and system time of `user=0.05 sys=0.90, real=0.95 secs`, or `User=0.05s Sys=0.90s`.
 pub(super) fn cpu(text: &str, names: [&str; 2]) -> Option<(f64, f64)> {
-    let value = |name: &str| {
-        let word = text.split_whitespace().find_map(|word| word.strip_prefix(name))?;
-        number(word.trim_end_matches([',', 's'])).map(|seconds| seconds * 1e3)
-    };
-    Some((value(names[0])?, value(names[1])?))
+    let mut found = [None; 2];
+    for word in text.split_ascii_whitespace() {
+        for (name, found) in names.iter().zip(&mut found) {
+            let value = word.strip_prefix(name).map(|text| text.trim_end_matches([',', 's']));
+            *found = value.and_then(number).map(|seconds| seconds * 1e3).or(*found);
+        }
+    }
+    found[0].zip(found[1])
 }

@@ -19,6 +19,9 @@ const NO_CAUSES: [&str; 8] = [
     "process weakrefs",
 ];
 
+/// What only collectors say that work beside the program.
+const BESIDE: [&str; 4] = ["Init Mark", "(Normal)", "Mixed)", "(Concurrent Start)"];
+
 /// Collections so far.
 #[derive(Debug, Default)]
 pub(super) struct Collections {
@@ -26,6 +29,9 @@ pub(super) struct Collections {
     last: Option<(u64, Pause)>,
     /// Of the collection of this number, before its pause has ended.
     before: (u64, Pause),
+    /// Whether the collector is one that works beside the program and stops it for all of its
+    /// work only where that does not do.
+    beside: bool,
     /// The collection that last did something beside the program.
     concurrent: Option<u64>,
 }
@@ -74,7 +80,12 @@ impl Collections {
                 self.ends(out);
                 self.concurrent = None;
                 let before = std::mem::take(&mut self.before.1);
-                self.last = Some((id, paused(at, stopped, ms, before)));
+                let mut pause = paused(at, stopped, ms, before);
+                self.beside |= pause.is_of_g1() || BESIDE.iter().any(|mark| stopped.contains(mark));
+                if self.beside {
+                    pause.falls_back();
+                }
+                self.last = Some((id, pause));
             }
         } else if message.starts_with("User=") {
             let last = self.last.as_mut().filter(|(last, _)| *last == id);
