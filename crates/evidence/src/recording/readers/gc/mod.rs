@@ -192,16 +192,16 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
         return Some(found);
     }
     let (time, message) = old_time(line);
-    if let Some(name) = version(message) {
-        return Some((time, Line::Version(name)));
-    }
-    if let Some(safepoint) = stopped(message) {
-        return Some((time, safepoint));
-    }
-    if NOTES.iter().any(|note| message.trim_start().starts_with(note)) {
-        return Some((time, Line::Other));
-    }
-    let inner = message.trim_start().strip_prefix('[')?;
+    let message = message.trim_start();
+    let Some(inner) = message.strip_prefix('[') else {
+        let said = match (version(message), stopped(message)) {
+            (Some(name), _) => Line::Version(name),
+            (_, Some(safepoint)) => safepoint,
+            _ if NOTES.iter().any(|note| message.starts_with(note)) => Line::Other,
+            _ => return None,
+        };
+        return Some((time, said));
+    };
     let label = inner.split([' ', ':', ']']).next().unwrap_or_default();
     let beside = label.contains("CMS-concurrent") || inner.starts_with("GC concurrent");
     // Shenandoah, where it was ported to JDK 8.
@@ -212,7 +212,7 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
     let sizes = inner.contains("->") || inner.contains(" secs]") || inner.contains('(');
     let known =
         beside || time.is_some() && shenandoah || notes || collection && (time.is_some() || sizes);
-    known.then_some((time, Line::Brackets(message.trim_start())))
+    known.then_some((time, Line::Brackets(message)))
 }
 
 /// `2020-12-26T00:12:28.123+0800` on the machine's own clock.
@@ -287,6 +287,9 @@ const UPTIME_MS_MAX: u64 = 100_000_000_000;
 /// collection or of a safepoint.
 fn unified(line: &str) -> Option<(Time, Line<'_>)> {
     let mut rest = line.trim_start();
+    if !rest.starts_with('[') {
+        return None;
+    }
     let (mut time, mut tags, mut decorated) = (None, false, false);
     while let Some(inside) = rest.strip_prefix('[') {
         let (word, after) = inside.split_once(']')?;

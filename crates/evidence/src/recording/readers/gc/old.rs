@@ -44,6 +44,23 @@ struct Record {
     begins: bool,
 }
 
+impl Record {
+    /// A bracket in it, with its text, ended; `found` is what it tells of itself as a part.
+    fn holds(&mut self, inner: Self, found: Option<(String, f64)>, text: &str) {
+        let left = PARTS_MAX.saturating_sub(self.parts.len());
+        self.parts.extend(found.into_iter().chain(inner.parts).take(left));
+        let left = PARTS_MAX.saturating_sub(self.heaps.len());
+        self.heaps.extend(inner.heaps.into_iter().take(left));
+        self.pause.went_wrong(inner.pause.troubles);
+        self.pause.kind = inner.pause.kind;
+        if text.contains("CMS-remark") {
+            "Remark".clone_into(&mut self.pause.kind);
+        } else if text.contains("CMS-initial-mark") {
+            "Initial Mark".clone_into(&mut self.pause.kind);
+        }
+    }
+}
+
 /// What is open, and the pause that ended last: its details follow it.
 #[derive(Debug, Default)]
 pub(super) struct Nested {
@@ -126,7 +143,7 @@ impl Nested {
         }
         self.beside = false;
         let mut rest = text;
-        while let Some(place) = rest.find(['[', ']']) {
+        while let Some(place) = rest.bytes().position(|byte| matches!(byte, b'[' | b']')) {
             let (before, after) = rest.split_at(place);
             self.own(before);
             let opens = after.starts_with('[');
@@ -179,8 +196,10 @@ impl Nested {
             }
             return;
         }
-        let (found, heap) = (part(text), heap(text.rsplit("Heap:").next().unwrap_or(text)));
-        let heap = heap.filter(|_| !CLASSES.iter().any(|name| text.starts_with(name)));
+        let found = part(text);
+        let classes = CLASSES.iter().any(|name| text.starts_with(name));
+        let sizes = Some(text).filter(|text| !classes && text.contains('>'));
+        let heap = sizes.and_then(|text| heap(text.rsplit("Heap:").next().unwrap_or(text)));
         record.heaps.extend(heap);
         let ends = seconds_at_end(text).map(|seconds| seconds * 1e3);
         let ends = ends.or_else(|| milliseconds(text).filter(|_| text.starts_with("Pause ")));
@@ -196,18 +215,7 @@ impl Nested {
             return;
         }
         if let Some(above) = self.open.last_mut() {
-            let room = |many: usize| PARTS_MAX.saturating_sub(many);
-            let left = room(above.parts.len());
-            above.parts.extend(found.into_iter().chain(record.parts).take(left));
-            let left = room(above.heaps.len());
-            above.heaps.extend(record.heaps.into_iter().take(left));
-            above.pause.went_wrong(record.pause.troubles);
-            above.pause.kind = record.pause.kind;
-            if text.contains("CMS-remark") {
-                "Remark".clone_into(&mut above.pause.kind);
-            } else if text.contains("CMS-initial-mark") {
-                "Initial Mark".clone_into(&mut above.pause.kind);
-            }
+            above.holds(record, found, text);
             return;
         }
         match pause {

@@ -50,6 +50,42 @@ impl OpenJ9 {
         let pause = self.pause.take().filter(|pause| pause.ms > 0.0);
         pause.into_iter().for_each(|pause| pause.put(out));
     }
+
+    /// An element of the older form.
+    fn before_6_26(&mut self, element: &str, line: &str, out: &mut Builder) {
+        match element {
+            "af" | "sys" if line.starts_with("</") => self.put(out),
+            "af" | "sys" => {
+                self.put(out);
+                let explicit = line.starts_with("<sys").then(|| "System.gc()".to_owned());
+                self.pause = Some(Pause { at: stamp(line), cause: explicit, ..Pause::default() });
+            }
+            "gc" if attribute(line, "type") == Some("global") => {
+                if let Some(pause) = &mut self.pause {
+                    "Full".clone_into(&mut pause.kind);
+                }
+            }
+            "timesms" => {
+                let Some(pause) = &mut self.pause else { return };
+                pause.ms += amount(line, "total").unwrap_or_default();
+                let parts = ["mark", "sweep", "compact"].into_iter();
+                pause.parts =
+                    parts.filter_map(|n| Some((n.to_owned(), amount(line, n)?))).collect();
+            }
+            "tenured" => {
+                let sizes = amount(line, "freebytes").zip(amount(line, "totalbytes"));
+                if let (Some(pause), Some((free, total))) = (&mut self.pause, sizes) {
+                    pause.heaps = vec![(total - free, total)];
+                }
+            }
+            "time" => {
+                if let (Some(pause), Some(ms)) = (&mut self.pause, amount(line, "totalms")) {
+                    pause.ms = ms.max(pause.ms);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Reader for OpenJ9 {
@@ -89,35 +125,6 @@ impl Reader for OpenJ9 {
                     pause.heaps = vec![heap];
                 }
             }
-            "af" | "sys" if line.starts_with("</") => self.put(out),
-            "af" | "sys" => {
-                self.put(out);
-                let explicit = line.starts_with("<sys").then(|| "System.gc()".to_owned());
-                self.pause = Some(Pause { at: stamp(line), cause: explicit, ..Pause::default() });
-            }
-            "gc" if attribute(line, "type") == Some("global") => {
-                if let Some(pause) = &mut self.pause {
-                    "Full".clone_into(&mut pause.kind);
-                }
-            }
-            "timesms" => {
-                let Some(pause) = &mut self.pause else { return Taken::Yes };
-                pause.ms += amount(line, "total").unwrap_or_default();
-                let parts = ["mark", "sweep", "compact"].into_iter();
-                pause.parts =
-                    parts.filter_map(|n| Some((n.to_owned(), amount(line, n)?))).collect();
-            }
-            "tenured" => {
-                let sizes = amount(line, "freebytes").zip(amount(line, "totalbytes"));
-                if let (Some(pause), Some((free, total))) = (&mut self.pause, sizes) {
-                    pause.heaps = vec![(total - free, total)];
-                }
-            }
-            "time" => {
-                if let (Some(pause), Some(ms)) = (&mut self.pause, amount(line, "totalms")) {
-                    pause.ms = ms.max(pause.ms);
-                }
-            }
             "sys-start" => {
                 let cause = attribute(line, "reason").unwrap_or("System.gc()").to_owned();
                 self.pause = Some(Pause { cause: Some(cause), ..Pause::default() });
@@ -131,7 +138,7 @@ impl Reader for OpenJ9 {
                 self.put(out);
             }
             "exclusive-start" => self.put(out),
-            _ => {}
+            element => self.before_6_26(element, line, out),
         }
         Taken::Yes
     }

@@ -76,13 +76,15 @@ impl Pause {
     pub(super) fn notes(&mut self, text: &str) {
         let text = text.trim_start();
         self.begins(text.strip_prefix("Pause ").unwrap_or(text));
-        if text.contains('(') {
-            in_parentheses(text).into_iter().for_each(|inner| self.begins(inner));
+        for (place, _) in text.match_indices('(') {
+            self.begins(text.get(place + 1..).unwrap_or_default());
         }
     }
 
     fn begins(&mut self, text: &str) {
-        let found = TROUBLES.iter().filter(|(mark, _)| text.starts_with(mark));
+        let first = text.as_bytes().first();
+        let fits = |mark: &str| mark.as_bytes().first() == first && text.starts_with(mark);
+        let found = TROUBLES.iter().filter(|(mark, _)| fits(mark));
         self.went_wrong(found.map(|(_, trouble)| *trouble));
     }
 

@@ -87,7 +87,7 @@ fn said(message: &str) -> Option<(Pause, Meaning)> {
     let (mut after, mut free, mut size) = (None, None, None);
     for (name, text) in holes {
         match name {
-            "at" => pause.at = number(text).map(|seconds| Stamp(seconds as i64)),
+            "at" => pause.at = super::uptime(text),
             "date" => pause.at = date_and_time(text),
             "ms" => pause.ms = number(text)?,
             "s" => pause.ms = number(text.trim())? * 1e3,
