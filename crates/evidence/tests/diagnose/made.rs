@@ -72,7 +72,7 @@ const CASES: &[Case] = &[
     (&[text_of!("gc-own.log")], &["gc_pauses"], &[]),
     (&[text_of!("gc-short.log")], &[], &[]),
     (&[text_of!("safepoint.log")], &["safepoint_reach"], &[]),
-    (&[text_of!("safepoint-work.log")], &["gc_pauses"], &[]),
+    (&[text_of!("safepoint-work.log")], &["gc_dump", "gc_pauses"], &[]),
     // The network.
     (&[text_of!("network.sar")], &["link_full", "retransmits", "drops"], &[]),
     (&[text_of!("netstat-s.txt")], &[], &[]),
