@@ -6,7 +6,8 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::GcExplicit,
     severity: Severity::Warning,
-    title: "Somebody asks for collections of the whole heap: the program, by System.gc(), or a tool",
+    title: "Somebody asks for collections of the whole heap: the program, by System.gc(), or a \
+            tool",
     id: "pauses.explicit",
     question: "Are long collections asked for by the program?",
     how: "Pauses whose cause is System.gc(), from the program or from RMI, or a tool or agent that \

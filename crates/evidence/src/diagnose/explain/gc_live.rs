@@ -5,19 +5,20 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::GcLive,
     severity: Severity::Warning,
-    title: "What Java keeps alive grows from one full collection to the next: it leaks, or takes in \
-            without bound",
+    title: "What Java keeps alive grows from one full collection to the next: it leaks, or takes \
+            in without bound",
     id: "pauses.live",
     question: "Does what is left after full collections grow?",
-    how: "The heap in use after full collections of a log: whether it rises steadily, and comes near \
-          the heap's size.",
+    how: "The heap in use after full collections of a log: whether it rises steadily, and comes \
+          near the heap's size.",
     limits: &[T::GcPause],
     leads_to: &[Cause::HeapFull, Cause::GcBehind, Cause::GcPauses, Cause::GcWaits],
     remedies: &[
         Remedy::new(
             Reach::Look,
             "see what grows: twice, some time apart",
-            "jcmd PID GC.class_histogram | head -20; sleep 600; jcmd PID GC.class_histogram | head -20",
+            "jcmd PID GC.class_histogram | head -20; sleep 600; \
+             jcmd PID GC.class_histogram | head -20",
             "one class has the growth",
         ),
         Remedy::new(

@@ -22,7 +22,10 @@ pub(super) fn name(seen: &Seen) -> &str {
 
 /// The pauses with one of these names. One that has two of them counts once: its longest.
 pub(super) fn with(look: &Look<'_>, named: &[Named]) -> Option<Reason> {
-    let keep = |names: &[&str], subject: &Subject| matches!(subject, Subject::Part { name, .. } if names.contains(&name.as_str()));
+    let keep = |names: &[&str], subject: &Subject| match subject {
+        Subject::Part { name, .. } => names.contains(&name.as_str()),
+        _ => false,
+    };
     let mut best: Option<(f64, Reason)> = None;
     for (field, names) in named {
         for line in look.lines(*field, |subject| keep(names, subject)) {

@@ -1,6 +1,7 @@
 //! Logs of Java's garbage collection and safepoints: [`old`] before JDK 9 (`-XX:+PrintGCDetails`,
 //! `-XX:+PrintGCApplicationStoppedTime`), [`unified`] since then (`-Xlog:gc*,safepoint`),
-//! [`openj9`] of that machine, [`vendors`] of others. All give [`pause`]s. [`runtimes`] has the pauses of other languages.
+//! [`openj9`] of that machine, [`vendors`] of others. All give [`pause`]s. [`runtimes`] has the
+//! pauses of other languages.
 
 mod old;
 pub(super) mod openj9;

@@ -1,5 +1,6 @@
-//! The verbose log of OpenJ9 and IBM's Java since 5.0: XML, an element a line. Before 6.26 a pause is
-//! an element that holds its collections, since then it lies between `exclusive-start` and its end.
+//! The verbose log of OpenJ9 and IBM's Java since 5.0: XML, an element a line. Before 6.26 a pause
+//! is an element that holds its collections, since then it lies between `exclusive-start` and its
+//! end.
 
 use super::pause::Pause;
 use crate::recording::readers::kernel_log::date_and_time;

@@ -13,8 +13,9 @@ const PART_NAME_MAX: usize = 40;
 /// A part of the heap below that size is none that matters.
 const BYTES_MIN: f64 = 16_777_216.0;
 
-/// What may go wrong in a pause, or is done in it beside the collection: how a bracket, a message or
-/// a text in parentheses begins that says so, in old logs and in unified ones, and how it is called.
+/// What may go wrong in a pause, or is done in it beside the collection: how a bracket, a message
+/// or a text in parentheses begins that says so, in old logs and in unified ones, and how it is
+/// called.
 const TROUBLES: [(&str, &str); 11] = [
     ("to-space exhausted", "to-space exhausted"),
     ("To-space exhausted", "to-space exhausted"),

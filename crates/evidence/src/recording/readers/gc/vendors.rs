@@ -1,5 +1,5 @@
-//! Logs of Java machines of one line a collection, or a few: `JRockit`, IBM's before 5.0, HP's. What
-//! their lines look like is a table.
+//! Logs of Java machines of one line a collection, or a few: `JRockit`, IBM's before 5.0, HP's.
+//! What their lines look like is a table.
 
 use super::pause::{Pause, bytes};
 use crate::recording::readers::kernel_log::date_and_time;
@@ -247,10 +247,11 @@ mod tests {
             ),
             (
                 "<AF[1]: Allocation Failure. need 64 bytes, 7 ms since last AF or CON>\n\
-                 <AF[1]: managing allocation failure, action=1 (0/900) (30/30)>\n  <GC(1): GC cycle \
-                 started Tue Jan  7 08:09:10 2003\n  <GC(1): freed 500 bytes, 55% free (500/900), in \
-                 1200 ms>\n  <GC(1): mark: 1100 ms, sweep: 90 ms, compact: 10 ms>\n\
-                 <AF[1]: completed in 1250 ms>\n\n<GC(2): GC cycle started Tue Jan  7 08:10:10 2003\n\
+                 <AF[1]: managing allocation failure, action=1 (0/900) (30/30)>\n  <GC(1): GC \
+                 cycle started Tue Jan  7 08:09:10 2003\n  <GC(1): freed 500 bytes, 55% free \
+                 (500/900), in 1200 ms>\n  <GC(1): mark: 1100 ms, sweep: 90 ms, compact: 10 ms>\n\
+                 <AF[1]: completed in 1250 ms>\n\n<GC(2): GC cycle started Tue Jan  7 08:10:10 \
+                 2003\n\
                  <GC(2): freed 5 bytes, 50% free (450/900), in 30 ms>\n",
                 vec![1250.0, 30.0],
             ),
