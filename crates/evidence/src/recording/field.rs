@@ -366,6 +366,10 @@ fields! {
     ProfileUnknown "profile.unknown_percent" Percent Average
         "samples of which the function is not known";
     ProfileSamples "profile.samples" Count Event "samples of what ran";
+    // What folded stacks of the same profile add up to.
+    ProfileWeight "profile.weight" Count Event "events that all samples stand for";
+    ProfileBroken "profile.broken_percent" Percent Average "samples without a whole chain of calls";
+    ProfileLost "profile.lost_percent" Percent Average "samples that were lost";
     EventPercent "profile.event_percent" Percent Average
         "samples of another event than CPU time in this function";
     SyscallCalls "syscall.calls" Count Event "system calls traced";

@@ -54,7 +54,9 @@ impl Functions {
         const SAMPLES_MIN: f64 = 5.0;
         let Some(samples) = look.state(Field::ProfileSamples) else { return share };
         let many = samples.value * self.kernel / 100.0;
-        let share = share.min(1.0);
+        // What was lost may all have been elsewhere.
+        let lost = look.state(Field::ProfileLost).map_or(0.0, |lost| lost.value / 100.0);
+        let share = share.min(1.0) * (1.0 - lost);
         if many < SAMPLES_MIN {
             return 0.0;
         }
@@ -170,8 +172,25 @@ pub(super) fn say_functions(
         format!(", of which {} are in the kernel", write::value(Unit::Percent, kernel.value))
     });
     let idle = look.state(Field::ProfileIdle).map_or("", |_| " but the idle ones");
-    let text = format!("of all samples of the profile{idle}{kernel}: {}{below}", parts.join(", "));
+    let doubt = doubt(look);
+    let parts = parts.join(", ");
+    let text = format!("of all samples of the profile{idle}{kernel}: {parts}{below}{doubt}");
     found.first().map(|first| look.say(first, &text))
+}
+
+/// Shares of lost samples and of broken chains from which they are told.
+const DOUBT_PERCENT: f64 = 5.0;
+
+/// What the profile does not show: lost samples, and chains that end before the outermost function.
+fn doubt(look: &Look<'_>) -> String {
+    let kinds = [(Field::ProfileLost, "were lost"), (Field::ProfileBroken, "have no whole chain")];
+    let mut told = String::new();
+    for (field, what) in kinds {
+        if let Some(seen) = look.state(field).filter(|seen| seen.value >= DOUBT_PERCENT) {
+            told += &format!("; {} of the samples {what}", write::value(Unit::Percent, seen.value));
+        }
+    }
+    told
 }
 
 /// A share of all samples, and whose it is.

@@ -9,12 +9,16 @@ use crate::recording::readers::prelude::*;
 /// Of a single line so many functions at least.
 const DEEP: usize = 4;
 
-/// `java;start_thread;malloc 12`: the functions and the count. A list of something else that
-/// semicolons part has blanks behind them, values or empty fields.
-fn stack(line: &str) -> Option<(Vec<&str>, f64)> {
+/// `java;start_thread;malloc 12`: the functions and the count.
+fn chain(line: &str) -> Option<(Vec<&str>, f64)> {
     let (chain, count) = line.trim_end().rsplit_once(' ')?;
-    let count = number(count)?;
-    let frames: Vec<&str> = chain.split(';').collect();
+    Some((chain.split(';').collect(), number(count)?))
+}
+
+/// The same where nothing else says that it is one. A list of something else that semicolons part
+/// has blanks behind them, values or empty fields.
+fn stack(line: &str) -> Option<(Vec<&str>, f64)> {
+    let (frames, count) = chain(line)?;
     let is_function = |frame: &&str| {
         let value = frame.contains('=') && !frame.contains("operator");
         !frame.is_empty() && !frame.starts_with(' ') && number(frame).is_none() && !value
@@ -44,7 +48,7 @@ struct Folded {
 
 impl Reader for Folded {
     fn take(&mut self, line: &str, _out: &mut Builder) -> Taken {
-        let Some((frames, count)) = stack(line) else { return Taken::No };
+        let Some((frames, count)) = chain(line) else { return Taken::No };
         let [first, calls @ ..] = frames.as_slice() else { return Taken::No };
         let name = program(first);
         // A word and a number alone are of any listing.
@@ -85,6 +89,13 @@ mod tests {
         let entry = Subject::Calls { program: "web".to_owned(), path: "read()".to_owned() };
         assert_eq!(values(&recording, Field::EntryPercent, &entry), [15.0]);
         assert_eq!(values(&recording, Field::ProfileKernel, &Subject::Machine), [65.0]);
+    }
+
+    #[test]
+    fn a_function_may_have_an_empty_or_odd_name() {
+        let recording = read("web;main;parse;read;copy 30\nweb;main;a=b; 12\nweb;main; x 3\n");
+        all_understood(&recording);
+        assert_eq!(values(&recording, Field::ProfileWeight, &Subject::Machine), [45.0]);
     }
 
     #[test]

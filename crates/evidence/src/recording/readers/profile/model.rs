@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::way::{is_entry, way};
+use crate::recording::readers::words::number;
 use crate::recording::{Builder, Field, Subject};
 
 /// Most functions, and most ways into them, that are remembered.
@@ -74,6 +75,16 @@ fn is_unknown(name: &str) -> bool {
     name.starts_with("[unknown") || name.starts_with("0x") || name == "??"
 }
 
+/// Samples that a line says were lost: `# Total Lost Samples: 12` of a report,
+/// `PERF_RECORD_LOST lost 12` of `perf script --show-lost-events`.
+pub(super) fn lost(line: &str) -> Option<f64> {
+    let told = line.split_once("Total Lost Samples:").map(|(_, rest)| rest);
+    let (_, count) = told.map(|rest| ("", rest)).or_else(|| {
+        line.split_once("PERF_RECORD_LOST").and_then(|(_, rest)| rest.split_once(" lost "))
+    })?;
+    number(count.split_whitespace().next()?)
+}
+
 /// A function of a chain, and whether it is the kernel's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::recording::readers) struct Frame<'a> {
@@ -124,6 +135,10 @@ pub(in crate::recording::readers) struct Profile {
     /// Those of which the function is unknown, and those where a task left its CPU.
     unknown: f64,
     switches: f64,
+    /// Those of which the outermost function is unknown, or that have none.
+    broken: f64,
+    /// How many samples were lost.
+    lost: f64,
     functions: Shares<String>,
     within: Shares<String>,
     /// The same from chains below rows, where rows may have it too.
@@ -171,6 +186,11 @@ impl Profile {
         *self.samples.get_or_insert_default() += 1.0;
     }
 
+    /// So many more were lost.
+    pub(super) fn lost(&mut self, samples: f64) {
+        self.lost += samples;
+    }
+
     /// How many samples there are.
     fn counted(&self) -> Option<f64> {
         self.samples.or((!self.percent).then_some(self.all))
@@ -191,6 +211,8 @@ impl Profile {
             self.everywhere(program, name, count);
         }
         self.unknown += if is_unknown(last) { count } else { 0.0 };
+        let broken = frames.first().is_none_or(|outermost| is_unknown(outermost.name));
+        self.broken += if broken { count } else { 0.0 };
         let profiler = kernel.iter().any(|name| PROFILER.iter().any(|part| name.contains(part)));
         let interrupted =
             || kernel.iter().any(|name| INTERRUPTS.iter().any(|part| name.contains(part)));
@@ -292,6 +314,7 @@ impl Profile {
         if !self.counts_time() {
             return self.put_event(out);
         }
+        self.put_size(&Subject::Machine, out);
         let runs = self.all - self.idle;
         if runs <= 0.0 {
             return;
@@ -335,10 +358,28 @@ impl Profile {
         }
     }
 
+    /// How much there is of it, idle or not, how much of that has no whole chain, and how many
+    /// samples were lost.
+    fn put_size(&self, about: &Subject, out: &mut Builder) {
+        if let Some(samples) = self.counted().filter(|_| self.lost > 0.0) {
+            let percent = self.lost / (self.lost + samples) * 100.0;
+            out.put(Field::ProfileLost, about, None, percent);
+        }
+        if self.percent || self.all <= 0.0 {
+            return;
+        }
+        out.put(Field::ProfileWeight, about, None, self.all);
+        if self.broken > 0.0 {
+            out.put(Field::ProfileBroken, about, None, self.broken / self.all * 100.0);
+        }
+    }
+
     fn put_event(self, out: &mut Builder) {
         let event = if counts_time(&self.event) { "waiting off the CPU" } else { &self.event };
         let samples = self.counted();
-        out.put_known(Field::ProfileSamples, &Subject::Named(event.to_owned()), None, samples);
+        let of_event = Subject::Named(event.to_owned());
+        out.put_known(Field::ProfileSamples, &of_event, None, samples);
+        self.put_size(&of_event, out);
         let mut all: Vec<_> = self.everywhere.into_iter().collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for ((program, name), count) in all.into_iter().take(OF_EVENT_MAX) {

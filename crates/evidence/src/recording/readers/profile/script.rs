@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{FRAMES_MAX, Frame, Profile};
+use super::model::{FRAMES_MAX, Frame, Profile, lost};
 use crate::recording::readers::prelude::*;
 
 /// Most events of one recording.
@@ -117,13 +117,19 @@ struct Script {
     period: f64,
     /// The chain so far, the innermost first.
     chain: Vec<(String, bool)>,
+    /// Whether a sample's head was read, and not yet its end.
+    open: bool,
+    /// Whether an empty line ends a sample, as it does where chains were recorded.
+    ended_by_blank: bool,
+    /// Samples that were lost, of whatever event.
+    lost: f64,
     left_out: usize,
 }
 
 impl Script {
-    fn chain_ends(&mut self) {
+    fn sample_ends(&mut self) {
         let chain = std::mem::take(&mut self.chain);
-        if chain.is_empty() {
+        if !std::mem::take(&mut self.open) {
             return;
         }
         let room = self.profiles.len() < EVENTS_MAX || self.profiles.contains_key(&self.event);
@@ -148,18 +154,24 @@ impl Script {
 
 impl Reader for Script {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if let Some(lost) = lost(line) {
+            self.lost += lost;
+            return Taken::Yes;
+        }
         out.put_known(Field::CpuCount, &Subject::Machine, None, cpus(line));
         let below = line.starts_with(char::is_whitespace) && !self.program.is_empty();
         if let Some(frame) = frame(line).filter(|_| !self.program.is_empty()) {
             self.call(&frame);
         } else if let Some(head) = head(line) {
-            self.chain_ends();
+            self.sample_ends();
+            self.open = true;
             self.program = head.program.chars().take(PROGRAM_CHARS_MAX).collect();
             head.event.clone_into(&mut self.event);
             self.period = head.period;
             frame(head.rest).iter().for_each(|frame| self.call(frame));
         } else if line.trim().is_empty() {
-            self.chain_ends();
+            self.ended_by_blank |= self.open;
+            self.sample_ends();
         } else if !(line.starts_with('#') || below && !self.chain.is_empty()) {
             // What is set in below a function is its line of the source.
             return Taken::No;
@@ -168,7 +180,10 @@ impl Reader for Script {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.chain_ends();
+        // Without the empty line that ends the others, the text was cut off within its chain.
+        if !self.ended_by_blank {
+            self.sample_ends();
+        }
         if self.left_out > 0 {
             out.cut(format!("samples of more than {EVENTS_MAX} events: the others are left out"));
         }
@@ -176,7 +191,8 @@ impl Reader for Script {
         all.sort_by(|a, b| b.size().total_cmp(&a.size()));
         // Of several that count time, the largest: one of them says what ran.
         let largest = all.iter().position(Profile::counts_time);
-        for (at, profile) in all.into_iter().enumerate() {
+        for (at, mut profile) in all.into_iter().enumerate() {
+            profile.lost(self.lost);
             if !profile.counts_time() || Some(at) == largest {
                 profile.put(out);
             }
@@ -243,6 +259,22 @@ mod tests {
             path: "page fault > do_anonymous_page > clear_page_erms".to_owned(),
         };
         assert_eq!(values(&recording, Field::PathPercent, &calls), [75.0]);
+    }
+
+    #[test]
+    fn every_whole_sample_counts_and_lost_ones_are_told() {
+        let text = sample("x 7 1.0: 30 cycles: ", &["ffffffff9a0011aa clear_page+0x7 ([k])"])
+            + &sample("x 7 1.1: 50 cycles: ", &["    5581aa01 [unknown] (/opt/x)"])
+            + &sample("x 7 1.2: 20 cycles: ", &[])
+            + "x 7 [001] 1.3: PERF_RECORD_LOST lost 1\n\n"
+            + "x 7 1.4: 900 cycles: \n\tffffffff9a0011aa clear_page+0x7 ([k])\n";
+        let recording = read(&text);
+        all_understood(&recording);
+        let of = |field| values(&recording, field, &Subject::Machine);
+        assert_eq!(of(Field::ProfileWeight), [100.0], "the last one is cut off");
+        assert_eq!(of(Field::ProfileSamples), [3.0]);
+        assert_eq!(of(Field::ProfileBroken), [70.0]);
+        assert_eq!(of(Field::ProfileLost), [25.0]);
     }
 
     #[test]

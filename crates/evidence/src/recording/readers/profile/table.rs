@@ -5,7 +5,7 @@ use crate::recording::readers::prelude::*;
 use crate::recording::readers::words::percent;
 
 use super::chain::{Chain, branch};
-use super::model::{FRAMES_MAX, Profile, Row};
+use super::model::{FRAMES_MAX, Profile, Row, lost};
 
 /// Blanks before a function of a chain: 12 (Linux 6.1, `tools/perf/ui/stdio/hist.c`), fewer where a
 /// report was quoted.
@@ -303,6 +303,7 @@ impl Reader for Table {
             return Taken::Yes;
         }
         let line = line.trim_end();
+        lost(line).into_iter().for_each(|lost| self.profile.lost(lost));
         if self.in_chain(line) {
             self.called(line);
             return Taken::Yes;
