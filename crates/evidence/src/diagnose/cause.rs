@@ -217,6 +217,7 @@ named_enum! {
         GcExplicit "gc_explicit",
         GcMetaspace "gc_metaspace",
         GcReferences "gc_references",
+        KernelWarned "kernel_warned",
     }
 }
 

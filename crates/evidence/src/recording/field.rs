@@ -327,6 +327,7 @@ fields! {
     // The kernel's log; what about is the subject. Dates in seconds since 1970.
     LogLength "log.length" Count Event "lines of the kernel's log that are shown";
     LogLines "log.lines" Count Event "lines in the kernel's log";
+    LogReports "log.reports" Count Event "reports of the kernel about its own failures";
     LogAmount "log.amount" Count Event "highest number in such lines";
     LogUptime "log.since_boot_ms" Milliseconds Instant "time of the last such line since the start";
     LogClock "log.clock" Count Instant "date and time of the last such line";

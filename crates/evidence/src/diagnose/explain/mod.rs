@@ -27,6 +27,7 @@ mod hugetlb_other_sizes;
 mod hugetlb_refused;
 mod hugetlb_sigbus;
 mod inotify_limit;
+mod kernel_warned;
 mod kswapd_spins;
 mod long_waits;
 mod memory_unlisted;
@@ -101,4 +102,5 @@ pub(super) const ALL: &[&Explanation] = &[
     &gc_explicit::EXPLANATION,
     &gc_metaspace::EXPLANATION,
     &gc_references::EXPLANATION,
+    &kernel_warned::EXPLANATION,
 ];

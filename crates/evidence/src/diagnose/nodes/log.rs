@@ -5,7 +5,7 @@ use super::age::{ago, is_old};
 use super::prelude::*;
 use super::{io, tasks};
 use crate::recording::readers::audit::AUDIT;
-use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, Trouble, quoted};
+use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, REPORT, Trouble, quoted};
 use hugewise_base::count::counted;
 
 /// What the log says about one kind of trouble.
@@ -79,7 +79,7 @@ pub(super) fn lockups(look: &Look<'_>) -> Answer {
     let longest = told(look, Trouble::Lockup).and_then(|told| told.most);
     let longest =
         longest.map(|s| Evidence::derived(format!("a CPU did nothing else for up to {s:.0} s")));
-    about(look, &[Trouble::Lockup], 0.7).and(longest)
+    about(look, &[Trouble::Lockup], 0.7).and(longest).and(reported(look, Trouble::Lockup))
 }
 
 /// Do requests to storage end in errors, or not at all?
@@ -168,7 +168,29 @@ pub(super) fn hardware(look: &Look<'_>) -> Answer {
 
 /// Did the kernel itself fail?
 pub(super) fn bugs(look: &Look<'_>) -> Answer {
-    about(look, &[Trouble::Bug], 0.5)
+    about(look, &[Trouble::Bug], 0.5).and(reported(look, Trouble::Bug))
+}
+
+/// Did a check within the kernel fail?
+pub(in crate::diagnose) fn warnings(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::Warned], 0.1).and(reported(look, Trouble::Warned))
+}
+
+/// What the worst report of the kernel says, if it is about this: where, in which kernel, for which
+/// task, and what became of the machine.
+fn reported(look: &Look<'_>, kind: Trouble) -> Vec<Evidence> {
+    let part = |name: &str| look.setting(&format!("{REPORT}{name}"));
+    let Some(fate) = part("fate").filter(|_| part("about").is_some_and(|q| q.text == kind.key()))
+    else {
+        return Vec::new();
+    };
+    let text = |name: &str| part(name).map(|quote| quote.text.as_str());
+    let failed = text("where").map_or_else(String::new, |place| format!("{place}, "));
+    let task = text("task").map_or_else(String::new, |task| format!("for {task}, "));
+    let kernel = text("kernel").unwrap_or("of unknown release");
+    let taint = text("taint").map_or_else(String::new, |taint| format!(", {taint}"));
+    let place = format!("it happened {failed}{task}kernel {kernel}{taint}");
+    vec![look.cite(fate, &place), look.cite(fate, &fate.text)]
 }
 
 /// That the kernel killed for want of a block of several pages while single ones were left: all

@@ -13,7 +13,7 @@ mod kernel;
 mod kills;
 mod limits;
 mod link;
-mod log;
+pub(super) mod log;
 mod memory;
 mod named;
 mod network;

@@ -4,15 +4,19 @@
 mod known;
 mod mem_info;
 mod oom;
+mod report;
 mod when;
 
 use super::log_prefix::{PREFIX_BYTES_MAX, is_logged};
 use super::prelude::*;
+use super::prompt::prompt;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
 pub(super) use known::is_headed;
 pub(super) use oom::{killed_in, may_be_own as may_be_kill};
+pub(super) use report::may_begin as may_be_report;
+pub use report::{Kind as ReportKind, REPORT};
 pub use when::dated;
 pub(super) use when::{clock_before, date_and_time, up_ms};
 
@@ -89,13 +93,20 @@ fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
 
 /// Begins at a line with the kernel's time, or with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out))?;
-    Some(lines.begin(SourceKind::KernelLog, PastBlanks(KernelLog::default()), out))
+    let ours = message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out)).is_some();
+    let report_lines = report::extent(lines);
+    let new = || KernelLog { report_lines, ..KernelLog::default() };
+    (ours || report_lines > 0).then(|| lines.begin(SourceKind::KernelLog, new(), out))
 }
 
 #[derive(Default)]
 struct KernelLog {
     reports: oom::Reports,
+    /// Reports of the kernel's own failures, and how many more lines of one without times follow.
+    failures: report::Reports,
+    report_lines: usize,
+    /// Characters of the latest line; 0 after an empty one.
+    length: usize,
     floods: u64,
     untracked: u64,
     /// By kind of trouble.
@@ -214,7 +225,33 @@ fn server(text: &str) -> Option<(&str, bool)> {
     silent.then(|| (name.filter(|name| *name != "Server").unwrap_or("a CIFS server"), true))
 }
 
+/// Lines of mails end at this column.
+const MAIL_COLUMNS: usize = 72;
+
 impl KernelLog {
+    /// Whether a line is the rest of the one above, within a report: that left no room for its
+    /// first word.
+    fn is_wrapped(&self, line: &str) -> bool {
+        let word = line.split_whitespace().next().map_or(0, str::len);
+        let full = self.length > 0 && self.length + 1 + word > MAIL_COLUMNS;
+        full && self.failures.is_open() && prompt(line).is_none()
+    }
+
+    /// Whether a line without a time belongs to a report of the kernel about itself.
+    fn reported(&mut self, line: &str, out: &mut Builder) -> bool {
+        let within = self.report_lines > 0;
+        self.report_lines = self.report_lines.saturating_sub(1);
+        if !within && !self.failures.is_open() {
+            return false;
+        }
+        let part = self.failures.take(line.trim(), When::default());
+        if let report::Part::Heading(_) = part {
+            self.bare = true;
+            self.note(line.trim(), When::default(), out);
+        }
+        within || part != report::Part::None
+    }
+
     /// Notes trouble that has no fields of its own.
     fn note(&mut self, text: &str, at: When, out: &mut Builder) {
         if let Some((_, name)) = text.split_once("witched to clocksource ") {
@@ -261,7 +298,16 @@ impl KernelLog {
 
 impl Reader for KernelLog {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let wrapped = self.is_wrapped(line);
+        self.length = line.trim_end().len();
+        if self.length == 0 {
+            self.report_lines = self.report_lines.saturating_sub(1);
+            return Taken::Yes;
+        }
         let timed = message(line);
+        if timed.is_none() && (self.reported(line, out) || wrapped) {
+            return Taken::Yes;
+        }
         let goes_on = || Some(line.trim()).filter(|text| self.bare && known::is_headed(text));
         let Some(text) = timed.or_else(|| bare(line, out)).or_else(goes_on) else {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
@@ -282,6 +328,9 @@ impl Reader for KernelLog {
             self.told_any = true;
             return Taken::Yes;
         }
+        if timed.is_some() && self.failures.take(text, at) == report::Part::Body {
+            return Taken::Yes;
+        }
         self.said(text, at, out);
         self.note(text, at, out);
         Taken::Yes
@@ -289,6 +338,12 @@ impl Reader for KernelLog {
 
     fn end(&mut self, out: &mut Builder) {
         self.reports.end(out);
+        for (kind, what, at, many) in self.failures.end(out) {
+            let told = self.told.entry(kind).or_default();
+            told.lines += many;
+            told.quote = what.chars().take(QUOTE_CHARS_MAX).collect();
+            told.when.later(at);
+        }
         let counts = [(Field::SynFloods, self.floods), (Field::ConntrackDrops, self.untracked)];
         for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             out.put(field, &Subject::Machine, None, count as f64);

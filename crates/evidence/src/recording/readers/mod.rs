@@ -241,7 +241,9 @@ formats![
             let kernel = named || line.begins("[<") || line.awaited;
             let killed = line.any("o") && kernel_log::may_be_kill(line.text);
             let titled = kernel_log::untitled(line.text);
-            kernel || killed || line.any(": ") && kernel_log::is_headed(titled)
+            let headed = line.any(": ") && kernel_log::is_headed(titled);
+            let report = line.any(":=U") || line.has("[cuther]");
+            kernel || killed || headed || report && kernel_log::may_be_report(line.text)
         },
         kernel_log::begins,
     ),

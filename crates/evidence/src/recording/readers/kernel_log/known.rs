@@ -44,6 +44,8 @@ named_enum! {
         Corrected "corrected hardware errors",
         /// The kernel itself failed.
         Bug "kernel bugs",
+        /// A check within the kernel failed, and it went on: told by its report, not by words.
+        Warned "kernel warnings",
         /// As many files are open as the machine may have: `fs/file_table.c`.
         FileMax "open files",
         /// A program crashed.
@@ -142,11 +144,14 @@ mod tests {
     #[test]
     fn every_row_is_read() {
         let sections = ["messages", "heads", "harmless", "zones", "zone", "memory"];
-        assert!(ROWS.iter().all(|row| sections.contains(&row.section)));
+        let reports = ["report lines", "report writers", "taints"];
+        let known = |row: &Row| [&sections[..], &reports].concat().contains(&row.section);
+        assert!(ROWS.iter().all(known));
         assert!(MESSAGES.iter().all(|(_, words)| !words.is_empty()) && !HARMLESS.is_empty());
         let all = |kind: &Trouble| MESSAGES.iter().any(|(of, _)| of == kind);
         let without: Vec<_> = Trouble::ALL.iter().filter(|kind| !all(kind)).collect();
-        assert_eq!(without, [&Trouble::NoPage], "which is a block of one page");
+        let told_otherwise = [&Trouble::NoPage, &Trouble::Warned];
+        assert_eq!(without, told_otherwise, "a block of one page, and reports");
     }
 
     #[test]

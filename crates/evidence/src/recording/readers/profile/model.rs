@@ -135,7 +135,7 @@ pub(in crate::recording::readers) struct Profile {
     /// Those of which the function is unknown, and those where a task left its CPU.
     unknown: f64,
     switches: f64,
-    /// Those of which the outermost function is unknown, or that have none.
+    /// Those of which the outermost function is unknown.
     broken: f64,
     /// How many samples were lost.
     lost: f64,
@@ -211,7 +211,7 @@ impl Profile {
             self.everywhere(program, name, count);
         }
         self.unknown += if is_unknown(last) { count } else { 0.0 };
-        let broken = frames.first().is_none_or(|outermost| is_unknown(outermost.name));
+        let broken = frames.first().is_some_and(|outermost| is_unknown(outermost.name));
         self.broken += if broken { count } else { 0.0 };
         let profiler = kernel.iter().any(|name| PROFILER.iter().any(|part| name.contains(part)));
         let interrupted =

@@ -20,6 +20,9 @@ const ADDRESS_DIGITS: usize = 12;
 /// What is in brackets and no part of the kernel.
 const NO_MODULES: [&str; 6] = ["[vdso", "[vsyscall", "[unknown", "[heap", "[stack", "[anon"];
 
+/// The function of a sample that has none.
+const UNKNOWN: &str = "[unknown]";
+
 /// The head of a sample.
 #[derive(Debug, PartialEq)]
 struct Head<'a> {
@@ -128,9 +131,12 @@ struct Script {
 
 impl Script {
     fn sample_ends(&mut self) {
-        let chain = std::mem::take(&mut self.chain);
+        let mut chain = std::mem::take(&mut self.chain);
         if !std::mem::take(&mut self.open) {
             return;
+        }
+        if chain.is_empty() {
+            chain.push((UNKNOWN.to_owned(), false));
         }
         let room = self.profiles.len() < EVENTS_MAX || self.profiles.contains_key(&self.event);
         if !room {
