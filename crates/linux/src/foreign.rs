@@ -1,4 +1,4 @@
-//! Binary recordings of sysstat and atop, turned into text by the tools that wrote them.
+//! Binary recordings of sysstat, atop and perf, turned into text by the tools that wrote them.
 //!
 //! Their layouts change with the version and the machine, so only the tools themselves read them.
 //! A tool gets the file as its standard input and is told to read `/dev/stdin`: what it reads is
@@ -42,6 +42,8 @@ pub enum Tool {
     Sadf,
     /// atop, to lines for programs.
     Atop,
+    /// perf, to samples with their chains of calls.
+    Perf,
 }
 
 impl Tool {
@@ -50,6 +52,7 @@ impl Tool {
         match self {
             Self::Sadf => "sadf",
             Self::Atop => "atop",
+            Self::Perf => "perf",
         }
     }
 
@@ -58,6 +61,16 @@ impl Tool {
         match self {
             Self::Sadf => "sysstat",
             Self::Atop => "atop",
+            Self::Perf => "perf or linux-perf",
+        }
+    }
+
+    /// The command that makes text of a recording, to be run on another machine.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Sadf => "sadf -j FILE -- -A",
+            Self::Atop => "atop -r FILE -P ALL",
+            Self::Perf => "perf script -i FILE",
         }
     }
 
@@ -66,6 +79,8 @@ impl Tool {
             // In the time of the machine that recorded: as its texts and logs have it.
             Self::Sadf => &["-j", "-t", "/dev/stdin", "--", "-A"],
             Self::Atop => &["-r", "/dev/stdin", "-P", "ALL"],
+            // Whoever the recording belongs to.
+            Self::Perf => &["script", "--force", "--show-lost-events", "-i", "/dev/stdin"],
         }
     }
 }
@@ -88,8 +103,8 @@ pub enum ForeignError {
     /// The tool is not there.
     #[error(
         "'{program}', which reads this file, is not installed: install the package '{package}', \
-         or give the text that '{program}' makes of it on another machine",
-        program = .0.program(), package = .0.package()
+         or give the text that '{command}' makes of it on another machine",
+        program = .0.program(), package = .0.package(), command = .0.command()
     )]
     NotInstalled(Tool),
     /// The tool cannot be started, or waited for.
@@ -236,7 +251,10 @@ fn judge(
         Tool::Atop if text.contains("version") => {
             ". Convert it with 'atopconvert FILE NEW', or use the atop of the machine it is from"
         }
-        Tool::Sadf | Tool::Atop => "",
+        Tool::Perf if text.contains("incompatible") || text.contains("not supported") => {
+            ". Run 'perf script -i FILE' on the machine that it is from, and give that text"
+        }
+        Tool::Sadf | Tool::Atop | Tool::Perf => "",
     };
     let message = if text.is_empty() { format!("it ended with {status}") } else { text };
     Err(ForeignError::Refused { tool, message, hint })
@@ -291,6 +309,9 @@ mod tests {
         let fake = Fake::new(Tool::Atop, script);
         let converted = fake.convert(Tool::Atop).expect("a text");
         assert_eq!(text(&converted), "recorded\n-r /dev/stdin -P ALL C none\n");
+        let fake = Fake::new(Tool::Perf, script);
+        let said = text(&fake.convert(Tool::Perf).expect("a text"));
+        assert!(said.ends_with("script --force --show-lost-events -i /dev/stdin C none\n"));
     }
 
     /// The tool may read what only root reads, and nothing else of root's.
@@ -346,6 +367,8 @@ mod tests {
         let fake = Fake::new(Tool::Sadf, "cat");
         let result = fake.convert(Tool::Atop);
         assert!(matches!(result, Err(ForeignError::NotInstalled(Tool::Atop))), "{result:?}");
+        let without = fake.convert(Tool::Perf).expect_err("no perf").to_string();
+        assert!(without.contains("'perf script -i FILE'"), "{without}");
         let converter = fake.converter();
         let folder: &Path = &fake.0;
         for other in [folder, Path::new("/dev/null")] {

@@ -28,6 +28,8 @@ pub enum Foreign {
     SysstatBinary,
     /// A binary log of atop.
     AtopBinary,
+    /// A recording of perf, `perf.data`.
+    PerfData,
     /// Compressed: with `gzip`, `xz`, `bzip2` or `zstd`.
     Compressed(&'static str),
     /// An archive, `tar` or `zip`.
@@ -41,10 +43,16 @@ const SYSSTAT_MAGIC: [[u8; 2]; 2] = [[0x96, 0xd5], [0xd5, 0x96]];
 /// atop: `MYMAGIC` in rawlog.c, 0xfeedbeef.
 const ATOP_MAGIC: [[u8; 4]; 2] = [[0xef, 0xbe, 0xed, 0xfe], [0xfe, 0xed, 0xbe, 0xef]];
 
+/// What may be a profile of pprof, too.
+const GZIP: Foreign = Foreign::Compressed("gzip");
+
 /// What the bytes are, when they are no text.
 pub fn foreign(bytes: &[u8]) -> Option<Foreign> {
-    const KNOWN: [(&[u8], Foreign); 7] = [
-        (b"\x1f\x8b", Foreign::Compressed("gzip")),
+    const KNOWN: [(&[u8], Foreign); 9] = [
+        // `PERF_MAGIC2` of tools/perf/util/header.c, in either byte order.
+        (b"PERFILE2", Foreign::PerfData),
+        (b"2ELIFREP", Foreign::PerfData),
+        (b"\x1f\x8b", GZIP),
         (b"\xfd7zXZ\0", Foreign::Compressed("xz")),
         (b"BZh", Foreign::Compressed("bzip2")),
         (b"\x28\xb5\x2f\xfd", Foreign::Compressed("zstd")),
@@ -89,7 +97,8 @@ impl Builder {
             return Ok(());
         }
         if let Some(foreign) = foreign(bytes) {
-            return Err(foreign);
+            let read = foreign == GZIP && readers::read_pprof(input, bytes, self);
+            return if read { Ok(()) } else { Err(foreign) };
         }
         self.input(input);
         let bytes = decoded(bytes);
@@ -220,9 +229,12 @@ pub fn normalised(text: &[u8]) -> String {
 /// Bytes of a text from which on it may be read with [`Builder::read_long`].
 pub const LONG_BYTES: usize = TICKET_BYTES_MAX + 1;
 
-/// Whether a text that begins so is read as a whole: samples of `hugewise record`, and JSON.
+/// Whether what begins so is read as a whole: samples of `hugewise record`, JSON, and what may be a
+/// profile of pprof.
 pub fn is_whole(start: &[u8]) -> bool {
-    capture::is_capture(start) || start.trim_ascii_start().starts_with(b"{")
+    foreign(start) == Some(GZIP)
+        || capture::is_capture(start)
+        || start.trim_ascii_start().starts_with(b"{")
 }
 
 /// A few lines of a text at a time: a list of all of them would be many times as large as a text

@@ -23,6 +23,9 @@ use std::time::Duration;
 /// Largest input that is read: a month of `sar` text at one minute on 64 CPUs.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
 
+/// Most bytes of a compressed profile.
+const PACKED_BYTES_MAX: u64 = 64 << 20;
+
 /// What is recorded of this machine is called so among the inputs.
 const RECORDED: &str = "the history";
 
@@ -99,11 +102,14 @@ fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()
         builder.read_long(name, &mut BufReader::with_capacity(BUFFER_BYTES, text));
     } else {
         if is_long {
-            text.by_ref().take(INPUT_BYTES_MAX).read_to_end(&mut start).with_context(context)?;
+            let packed = foreign(&start).is_some();
+            let most = if packed { PACKED_BYTES_MAX } else { INPUT_BYTES_MAX };
+            text.by_ref().take(most).read_to_end(&mut start).with_context(context)?;
         }
         match builder.read(name, &start) {
             Err(Foreign::SysstatBinary) => converted(builder, Tool::Sadf, file, name)?,
             Err(Foreign::AtopBinary) => converted(builder, Tool::Atop, file, name)?,
+            Err(Foreign::PerfData) => converted(builder, Tool::Perf, file, name)?,
             other => other.map_err(|foreign| refuse(name, foreign))?,
         }
     }
@@ -213,7 +219,8 @@ fn opened(file: &Path) -> anyhow::Result<Box<dyn Read>> {
 /// `/dev/zero`, or a file with a hole, may be of any size. Returns whether it is a long text.
 fn begin(input: &mut dyn Read, start: &mut Vec<u8>) -> std::io::Result<bool> {
     input.take(START_BYTES).read_to_end(start)?;
-    if !matches!(foreign(start), None | Some(Foreign::Empty)) {
+    // What is compressed may be a profile of pprof.
+    if !matches!(foreign(start), None | Some(Foreign::Empty | Foreign::Compressed("gzip"))) {
         return Ok(false);
     }
     let more = (LONG_BYTES as u64).saturating_sub(START_BYTES);
@@ -232,6 +239,10 @@ fn refuse(name: &str, foreign: Foreign) -> anyhow::Error {
         Foreign::AtopBinary => format!(
             "'{name}' is a raw log of atop, which only atop of its own version reads: run 'atop \
              -r {name} -P ALL' there"
+        ),
+        Foreign::PerfData => format!(
+            "'{name}' is a recording of perf: run 'perf script -i {name} > stacks.txt' where it was \
+             recorded, and give that text"
         ),
         Foreign::Compressed(with) => {
             format!("'{name}' is compressed with {with}: decompress it first; {WANTED}")

@@ -456,6 +456,8 @@ pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reade
     None
 }
 
+pub(super) use profile::pprof::read as read_pprof;
+
 /// Reads a text that is JSON of a known tool; `false` when it is not.
 pub(super) fn read_json(bytes: &[u8], out: &mut Builder) -> bool {
     let object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');

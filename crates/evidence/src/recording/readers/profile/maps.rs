@@ -15,15 +15,18 @@ fn opened(line: &str) -> Option<&str> {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_').then_some(rest)
 }
 
-/// The keys and the count at the end of an entry: `, java]: 12`.
+/// The keys and the count at the end of an entry: `, java]: 12`; of `stats()` the sum, `, java]:
+/// count 3, average 4, total 12`.
 fn closed(line: &str) -> Option<(&str, f64)> {
     let (keys, count) = line.rsplit_once("]:")?;
+    let count = count.rsplit_once(", total ").map_or(count, |(_, total)| total);
     Some((keys, number(count.trim())?))
 }
 
-/// `clear_page_erms+7`: the function.
+/// `clear_page_erms+7`, or as `perf` prints it, `ffffffff9a0011aa clear_page_erms+7 ([k])`: the
+/// function.
 fn function(line: &str) -> &str {
-    let line = line.trim();
+    let line = super::script::frame(line).map_or(line.trim(), |frame| frame.name);
     let offset = |text: &str| number(text).is_some() || text.starts_with("0x");
     line.rsplit_once('+').filter(|(_, end)| offset(end)).map_or(line, |(name, _)| name)
 }
@@ -111,7 +114,7 @@ impl Reader for Maps {
         if let Some((keys, count)) = closed(line) {
             self.keys(keys);
             self.entry_ends(count);
-        } else if line.starts_with(' ') {
+        } else if line.starts_with([' ', '\t']) {
             let stack = stacks.last_mut().filter(|stack| stack.len() < FRAMES_MAX);
             stack.into_iter().for_each(|stack| stack.push(function(line).to_owned()));
         } else if line.starts_with(',') && stacks.len() < 2 {
@@ -164,6 +167,18 @@ mod tests {
         assert!(
             values(&recording, Field::SymbolPercent, &Subject::Symbol("read".into())).is_empty()
         );
+    }
+
+    #[test]
+    fn stacks_as_perf_prints_them_and_sums() {
+        let recording = read(
+            "@[\n\tffffffff9a0011aa clear_page+7 ([kernel.kallsyms])\n\tffffffff9a0022bb \
+             asm_exc_page_fault+31 ([kernel.kallsyms])\n, web]: count 2, average 30, total 60\n\
+             @[\n\t5581aa main+3 (/bin/web)\n, web]: 20\n",
+        );
+        all_understood(&recording);
+        let name = Subject::Symbol("clear_page".to_owned());
+        assert_eq!(values(&recording, Field::SymbolPercent, &name), [75.0]);
     }
 
     #[test]

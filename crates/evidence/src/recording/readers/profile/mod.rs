@@ -2,7 +2,8 @@
 //!
 //! [`model`] is one profile, whatever tool printed it. One file a form of print: [`table`] is
 //! `perf report` and `perf top`, [`script`] is `perf script`, [`folded`] has a chain a line,
-//! [`maps`] the maps of bpftrace and [`listed`] the lists of bcc's `profile`. [`way`] says how a
+//! [`maps`] the maps of bpftrace, [`listed`] the lists of bcc's `profile`, and [`pprof`] the binary
+//! profiles of Go and others. [`way`] says how a
 //! program came into the kernel.
 
 mod chain;
@@ -10,6 +11,7 @@ mod folded;
 mod listed;
 mod maps;
 pub(super) mod model;
+pub(in crate::recording) mod pprof;
 mod script;
 pub(super) mod table;
 pub(crate) mod way;

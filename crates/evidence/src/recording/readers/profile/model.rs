@@ -181,9 +181,9 @@ impl Profile {
         self.kernel = Some(percent);
     }
 
-    /// One more sample, of which the chain counts as often as its period says.
-    pub(super) fn sampled(&mut self) {
-        *self.samples.get_or_insert_default() += 1.0;
+    /// So many more samples, of which the chain counts as often as its period says.
+    pub(super) fn sampled(&mut self, samples: f64) {
+        *self.samples.get_or_insert_default() += samples;
     }
 
     /// So many more were lost.

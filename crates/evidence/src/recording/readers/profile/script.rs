@@ -77,7 +77,7 @@ fn head(line: &str) -> Option<Head<'_>> {
 
 /// `ffffffff8127aa11 compact_zone+0x6b0 ([kernel.kallsyms])`: a function, and whether it is the
 /// kernel's, as its object or else its address says.
-fn frame(line: &str) -> Option<Frame<'_>> {
+pub(super) fn frame(line: &str) -> Option<Frame<'_>> {
     let (address, rest) = line.trim().split_once(' ')?;
     if !hexadecimal(address) {
         return None;
@@ -91,9 +91,14 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     }
     let name = name.rsplit_once("+0x").map_or(name, |(name, _)| name);
     let upper = address.len() == 16 && address.starts_with("ffff");
+    Some(Frame { name, kernel: upper || is_kernels(object) })
+}
+
+/// Whether what a function is part of is the kernel, or a module of it.
+pub(super) fn is_kernels(object: &str) -> bool {
     let module = object.starts_with('[') && !NO_MODULES.iter().any(|no| object.starts_with(no));
     let file = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"].iter().any(|end| object.ends_with(end));
-    Some(Frame { name, kernel: upper || module || file || object.contains("vmlinux") })
+    module || file || object.contains("vmlinux")
 }
 
 /// CPUs of the machine, as the notes before the samples say it: `# nrcpus online : 8`.
@@ -147,7 +152,7 @@ impl Script {
         let frames: Vec<_> = frames.collect();
         let new = || Profile::of_event(&self.event);
         let profile = self.profiles.entry(self.event.clone()).or_insert_with(new);
-        profile.sampled();
+        profile.sampled(1.0);
         profile.chain(&self.program, &frames, self.period);
     }
 
