@@ -493,6 +493,9 @@ fields! {
     CacheMissCount "cache.misses" Count SinceBoot "reads that did not";
     FsyncDelayCount "data.fsync_delays" Count SinceBoot "writes of the log held up by fsync";
     FsyncDelays "data.fsync_delays_per_s" PerSecond Average "writes of the log held up by fsync";
+    SessionsAll "sessions.all" Count Instant "sessions, idle ones too";
+    SessionLongest "sessions.longest_ms" Milliseconds Instant
+        "longest time that a session has been in what it does";
     Sessions "sessions.active" Count Instant "sessions that execute a statement";
     SessionsWaiting "sessions.waiting" Count Instant "sessions in this wait within a statement";
     SessionsBlocked "sessions.blocked" Count Instant
@@ -522,6 +525,11 @@ fields! {
     ConnWaiting "connections.waiting" Count Event "requests that wait for a connection of the pool";
     ConnTimeouts "connections.timeouts" Count Event "requests that got no connection of the pool";
     ConnWait "connections.wait_ms" Milliseconds Event "time that such a request waited";
+    ConnOpened "connections.opened" Count Event "connections opened, of a minute";
+    // Of a pool between clients and a server, from its own statistics.
+    PoolWait "pool.wait_ms" Milliseconds Average
+        "mean time that a client waits for a connection to the server";
+    PoolQuery "pool.query_ms" Milliseconds Average "mean time of a statement at the server";
     ConnRefused "connections.refused" Count Event "connections refused: the server has its most";
     // Containers, pods and nodes of clusters.
     Restarts "container.restarts" Count Instant "its restarts";
@@ -560,11 +568,21 @@ fields! {
     StatementExamined "statement.rows_examined" Count Event
         "rows that one run of the statement looked at";
     StatementSent "statement.rows_sent" Count Event "rows that one run of the statement gave back";
+    StatementRuns "statement.runs" Count Event "runs of the statement of which no time is known";
+    StatementPlan "statement.plan_ms" Milliseconds Event
+        "time that one run of the statement took to be parsed and planned";
+    ServerErrors "server.errors" Count Event "statements and sessions that failed in this way";
     LockWait "sessions.lock_ms" Milliseconds Event "time that a session waited for this lock";
-    SessionsRefused "sessions.refused" Count Event "connections refused: there are too many";
     Deadlocks "sessions.deadlocks" Count Event "sessions that waited for each other";
     CheckpointsApart "checkpoints.apart_ms" Milliseconds Event
         "time between checkpoints of which the server says that it is too short";
+    CheckpointTime "checkpoints.time_ms" Milliseconds Event "time that a checkpoint took";
+    CheckpointSync "checkpoints.sync_ms" Milliseconds Event
+        "time of it in which the disk was told to keep what was written";
+    AutovacuumTime "autovacuum.time_ms" Milliseconds Event
+        "time that autovacuum took for the table, or for its statistics";
+    AutovacuumDead "autovacuum.dead_rows" Count Event
+        "dead rows that it had to leave, as somebody may still read them";
     TemporaryFile "statement.temporary_file_bytes" Bytes Event "file of a sort or hash";
     ConnectionsDroppedCount "connections.dropped" Count SinceBoot
         "connections accepted and dropped since the server's start";

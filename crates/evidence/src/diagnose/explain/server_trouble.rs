@@ -33,9 +33,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Messages that are trouble by themselves, and what each says. Messages that have a question of
 /// their own are not among them.
-const MESSAGES: [(Field, &str); 9] = [
+const MESSAGES: [(Field, &str); 8] = [
     (Field::ConnRefused, "it refused connections: it has as many as it may"),
-    (Field::SessionsRefused, "it refused connections: it has as many as it may"),
     (Field::Deadlocks, "sessions waited for each other (deadlock)"),
     (Field::SavesFailed, "it could not save its data"),
     (Field::LockRefused, "it may not lock its memory"),

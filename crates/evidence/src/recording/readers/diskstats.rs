@@ -22,6 +22,13 @@ fn disk(line: &str) -> Option<Disk> {
     parse(line).value.pop()
 }
 
+/// Whether a line is a partition as kernels before 2.6.25 list it, with four counts.
+fn is_old_partition(line: &str) -> bool {
+    let words = words(line);
+    let counts = words.iter().enumerate().filter(|(at, _)| *at != 2);
+    words.len() == 7 && counts.clone().all(|(_, word)| count(word).is_some())
+}
+
 /// The time of a line that has nothing else, and the same in seconds with their fraction: seconds
 /// since 1970, or a date and a time.
 fn time(line: &str) -> Option<(Stamp, f64)> {
@@ -123,7 +130,11 @@ impl Reader for Diskstats {
             self.time = Some(time);
             return Taken::Yes;
         }
-        let Some(disk) = disk(line) else { return Taken::No };
+        let Some(disk) = disk(line) else {
+            // What else is in such a look: partitions had four counts before Linux 2.6.25.
+            let part = !self.look.is_empty() && is_old_partition(line);
+            return if part { Taken::Yes } else { Taken::No };
+        };
         if self.look.iter().any(|seen| seen.name == disk.name) {
             self.put(out);
         }

@@ -67,7 +67,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 #[derive(Default)]
 struct Sessions {
     form: Form,
+    all: u32,
     active: u32,
+    /// The longest time that a session has been in what it does, s.
+    longest: Option<u64>,
     /// By wait, and by wait and kind of statement: how many sessions, and the longest time, s.
     waits: BTreeMap<(String, Option<String>), (u32, f64)>,
     /// Of idle sessions how long, s, and their numbers.
@@ -100,7 +103,13 @@ impl Sessions {
             let found = row.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
             found.map_or("", |(_, value)| value.as_str())
         };
-        let seconds = cell("time").split('.').next().and_then(count).unwrap_or(0);
+        if row.is_empty() {
+            return;
+        }
+        let known = cell("time").split('.').next().and_then(count);
+        let seconds = known.unwrap_or(0);
+        self.all = self.all.saturating_add(1);
+        self.longest = self.longest.max(known);
         if cell("command") == "Sleep" {
             self.idle.push((seconds, cell("id").to_owned()));
             self.idle.sort_unstable_by(|one, other| other.cmp(one));
@@ -171,6 +180,9 @@ impl Reader for Sessions {
             self.row(&row);
         }
         let server = Subject::Service(SERVER.to_owned());
+        out.put(Field::SessionsAll, &server, None, f64::from(self.all));
+        let longest = self.longest.map(|seconds| seconds as f64 * 1e3);
+        out.put_known(Field::SessionLongest, &server, None, longest);
         out.put(Field::Sessions, &server, None, f64::from(self.active));
         for ((wait, kind), (sessions, seconds)) in &self.waits {
             let (subject, field) = match kind {

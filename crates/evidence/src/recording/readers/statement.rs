@@ -20,14 +20,19 @@ pub(super) fn plain(statement: &str, texts: &[char]) -> String {
         let in_word = out.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$');
         match c {
             c if texts.contains(&c) => {
+                // Elsewhere than in MySQL only `E'...'` has escapes: a text may end with `\`.
+                let escapes = texts == MYSQL_TEXTS || in_word && out.ends_with(['e', 'E']);
                 // Up to its end, or that of the text.
                 let mut escaped = false;
                 let _ = rest.by_ref().find(|inner| {
                     let ends = *inner == c && !escaped;
-                    escaped = *inner == '\\' && !escaped;
+                    escaped = *inner == '\\' && !escaped && escapes;
                     ends
                 });
                 literal(&mut out);
+            }
+            '#' if texts == MYSQL_TEXTS => {
+                let _ = rest.by_ref().find(|c| *c == '\n');
             }
             '0'..='9' if !in_word => {
                 while rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
@@ -123,11 +128,14 @@ mod tests {
             ("select 1 /* pw=secret */ -- and 2\n, x in (1,2,3)", "select ? , x in (?+)"),
             ("update t set p = $x$it's$x$ where id = $1", "update t set p = ? where id = ?"),
             ("select 'no end of a secret", "select ?"),
-            ("select 'a\\'b', c", "select ?, c"),
+            ("select E'a\\'b', c", "select E?, c"),
+            ("select 'a\\' where b = 'c'", "select ? where b = ?"),
         ] {
             assert_eq!(plain(statement, SQL_TEXTS), wanted);
         }
         assert_eq!(plain("select \"x y\"", MYSQL_TEXTS), "select ?");
+        assert_eq!(plain("select 'a\\'b', c", MYSQL_TEXTS), "select ?, c");
+        assert_eq!(plain("select 1 # 'pw\n, c", MYSQL_TEXTS), "select ? , c");
         assert_eq!(plain("select \"x y\"", SQL_TEXTS), "select \"x y\"");
         assert_eq!(plain(&"(1),".repeat(100_000), SQL_TEXTS).len(), 4);
     }

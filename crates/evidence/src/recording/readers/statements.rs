@@ -141,6 +141,13 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     (!none).then(|| lines.resume(SourceKind::ProgramLog, PastBlanks(Statements), out))
 }
 
+/// Puts what a line of a log says that another reader took.
+pub(super) fn put(line: &str, out: &mut Builder) {
+    for (statement, said) in &said(line) {
+        Statements::put(statement, said, line, out);
+    }
+}
+
 struct Statements;
 
 impl Statements {

@@ -1,10 +1,12 @@
-//! What databases log about slow statements: of [`mysql`], [`postgres`] and [`mongo`]. Statements
-//! are told without their literals, as [`runs`].
+//! What databases log about statements: of [`mysql`], [`postgres`], its pool [`pgbouncer`], and
+//! [`mongo`]. Each run is an [`event`], with the statement without its literals.
 
+mod event;
+mod message;
 mod mongo;
 mod mysql;
+mod pgbouncer;
 mod postgres;
-mod runs;
 
 use super::glance::Glance;
 use super::prelude::*;
@@ -12,12 +14,79 @@ use super::prelude::*;
 /// Whether such a log may begin at a line.
 pub(super) fn may(line: &Glance<'_>) -> bool {
     let slow = line.begins("#") && line.any(":") || line.has(",Version:started");
-    let postgres = line.any(":") && (line.has("LOG:") || line.has("FATL:") || line.has("ERO:"));
+    let failed = line.has("FATL") || line.has("ERO") || line.has("PANIC");
+    let level = failed || line.has("LOG") || line.has("WARNIG") || line.has("DETAIL:");
+    let postgres = level && line.any(":");
     slow || postgres || line.has("Slowquery") || line.has("planSumry:")
 }
 
 /// Such a log begins here.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let forms = [mysql::begins, postgres::begins, mongo::begins];
+    let forms = [mysql::begins, postgres::begins, pgbouncer::begins, mongo::begins];
     forms.iter().find_map(|begins| begins(lines, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnose::{Thresholds, diagnose};
+    use crate::recording::readers::check::read;
+
+    /// A literal that must not be told.
+    const SECRET: &str = "hunter2";
+
+    /// Texts with the literal in each place where a server writes one.
+    fn logs() -> Vec<String> {
+        let head = "2031-02-03 04:05:06.789 UTC [77] a@b ";
+        let literals = [
+            "select * from t where pw = 'hunter2'",
+            "select * from t where dir = 'C:\\' and pw = 'hunter2'",
+            "select E'it\\'s' , 'hunter2'",
+            "select $x$hunter2$x$",
+            "insert into t values (1, 'a'), (2, 'hunter2') /* hunter2 */ -- hunter2",
+            "select 'hunter2",
+        ];
+        let mut all = Vec::new();
+        for sql in literals {
+            all.push(format!("{head}LOG:  duration: 5000.1 ms  statement: {sql}\n"));
+            all.push(format!("{head}LOG:  statement: {sql}\n{head}LOG:  duration: 7.5 ms\n"));
+            all.push(format!(
+                "{head}LOG:  duration: 9.5 ms  execute s1: select $1\n{head}DETAIL:  parameters: \
+                 $1 = 'hunter2'\n{head}LOG:  temporary file: path \"x\", size 99999999\n\
+                 {head}STATEMENT:  {sql}\n{head}ERROR:  no row for hunter2\n{head}DETAIL:  Key \
+                 (pw)=(hunter2) exists.\n{head}CONTEXT:  of hunter2\n{head}STATEMENT:  {sql}\n"
+            ));
+        }
+        for sql in [
+            "select * from t where pw = 'hunter2'",
+            "select * from t where pw = \"hunter2\"",
+            "select 'it\\'s', 'hunter2'",
+            "select 1 # hunter2",
+            "SET PASSWORD = 'hunter2'",
+        ] {
+            all.push(format!(
+                "# Time: 2031-02-03T04:05:06.5Z\n# User@Host: a[a] @ h []  Id: 3\n# Query_time: \
+                 9.5 Lock_time: 9.1 Rows_sent: 1  Rows_examined: 9000000\nSET timestamp=5;\n{sql};\n"
+            ));
+        }
+        all.push(
+            "{\"t\":{\"$date\":\"2031-02-03T04:05:06.789+00:00\"},\"s\":\"I\",\"c\":\"COMMAND\",\
+             \"msg\":\"Slow query\",\"attr\":{\"type\":\"command\",\"ns\":\"a.b\",\"command\":\
+             {\"find\":\"b\",\"filter\":{\"pw\":\"hunter2\"}},\"durationMillis\":412}}\n"
+                .to_owned(),
+        );
+        all
+    }
+
+    #[test]
+    fn literals_of_statements_are_in_no_output() {
+        for log in logs() {
+            assert!(log.contains(SECRET), "{log}");
+            let recording = read(&log);
+            assert!(!recording.hosts.is_empty(), "{log}");
+            let diagnosis = diagnose(&recording, &Thresholds::default());
+            for told in [format!("{recording:?}"), format!("{diagnosis:?}")] {
+                assert!(!told.contains(SECRET), "{log}\n{told}");
+            }
+        }
+    }
 }

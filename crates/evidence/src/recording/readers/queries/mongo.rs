@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::runs::{Run, Statements, moment};
+use super::event::{Event, Statements, moment};
 use crate::recording::readers::prelude::*;
 
 const MONGODB: &str = "mongodb";
@@ -32,8 +32,8 @@ fn fields(filter: &Value) -> String {
     if names.is_empty() { String::new() } else { format!(" {{{}}}", names.join(", ")) }
 }
 
-/// An operation of JSON: its name and its run.
-fn of_json(line: &str) -> Option<(String, Run)> {
+/// An operation of JSON: its event.
+fn of_json(line: &str) -> Option<Event> {
     if !(line.starts_with('{') && line.contains("\"Slow query\"")) {
         return None;
     }
@@ -54,19 +54,20 @@ fn of_json(line: &str) -> Option<(String, Run)> {
         micros.filter_map(Value::as_f64).sum::<f64>() / 1e3
     });
     let at = value.get("t").and_then(|t| t.get("$date")).and_then(Value::as_str);
-    let run = Run {
+    Some(Event {
         at: at.and_then(moment),
         ms: amount("durationMillis"),
         locks: waits,
         examined: amount("docsExamined"),
         sent: amount("nreturned"),
-    };
-    Some((format!("{op} {collection}{filter}"), run))
+        fingerprint: format!("{op} {collection}{filter}"),
+        ..Event::default()
+    })
 }
 
 /// An operation of text: `2019-01-01T00:00:00.000+0000 I COMMAND [conn1] command shop.t command:
 /// find { ... } planSummary: COLLSCAN ... docsExamined:9 ... nreturned:2 ... 812ms`.
-fn of_text(line: &str) -> Option<(String, Run)> {
+fn of_text(line: &str) -> Option<Event> {
     let (head, rest) = line.split_once("] ")?;
     if !head.contains("[conn") || !rest.contains("planSummary: ") {
         return None;
@@ -79,17 +80,17 @@ fn of_text(line: &str) -> Option<(String, Run)> {
         number(word)
     };
     let ms = number(rest.split_whitespace().next_back()?.strip_suffix("ms")?)?;
-    let run = Run {
+    Some(Event {
         at: moment(head),
         ms: Some(ms),
-        locks: None,
         examined: amount("docsExamined:"),
         sent: amount("nreturned:"),
-    };
-    Some((format!("{} {collection}", op.unwrap_or(kind)), run))
+        fingerprint: format!("{} {collection}", op.unwrap_or(kind)),
+        ..Event::default()
+    })
 }
 
-fn operation(line: &str) -> Option<(String, Run)> {
+fn operation(line: &str) -> Option<Event> {
     of_json(line).or_else(|| of_text(line))
 }
 
@@ -105,12 +106,12 @@ struct Log {
 
 impl Reader for Log {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        let Some((name, run)) = operation(line) else {
+        let Some(event) = operation(line) else {
             // What else the server logs.
             let other = line.starts_with("{\"t\":{\"$date\":");
             return if other { Taken::Yes } else { Taken::No };
         };
-        self.statements.put(MONGODB, &name, &run, out);
+        self.statements.put(MONGODB, &event, out);
         Taken::Yes
     }
 }

@@ -1,6 +1,8 @@
 //! The slow log of MySQL, MariaDB and Percona Server.
 
-use super::runs::{Run, Statements, add_line, moment};
+use std::mem;
+
+use super::event::{Event, Statements, add_line, moment};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::statement::{MYSQL_TEXTS, plain};
 
@@ -9,6 +11,13 @@ const MYSQL: &str = "mysql";
 /// Most lines of one statement.
 const LINES_MAX: usize = 1000;
 
+/// Longer times are those of a clock that went back (they wrap around), in seconds.
+const SECONDS_MAX: f64 = 1e9;
+
+/// Lines that begin the head of an entry, or go on with it, before the statement's time.
+const HEADS: [&str; 7] =
+    ["Time", "User@Host", "User", "Client", "Thread_id", "Schema", "Query_time"];
+
 /// What the server writes at the log's beginning.
 fn is_banner(line: &str) -> bool {
     let started = line.contains(", Version: ") && line.ends_with("started with:");
@@ -16,16 +25,23 @@ fn is_banner(line: &str) -> bool {
     started || names || line.starts_with("Tcp port:") || line.starts_with("TCP Port:")
 }
 
-fn is_head(line: &str) -> bool {
-    let known = ["# Time: ", "# User@Host: ", "# Query_time: ", "# Thread_id: "];
-    known.iter().any(|start| line.starts_with(start))
+/// The first name of a head: `# Time: ...`.
+fn head(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix("# ")?.split_once(':')?;
+    HEADS.iter().find(|head| **head == name.trim_start()).copied()
 }
 
-/// Begins at a statement's head, or at what the server writes first.
+/// What an entry may have before the client's statement: `use shop;`, `SET timestamp=5;`.
+fn is_setting(line: &str) -> bool {
+    const SETTINGS: [&str; 4] = ["use ", "SET timestamp=", "SET insert_id=", "SET last_insert_id="];
+    SETTINGS.iter().any(|start| line.starts_with(start))
+}
+
+/// Begins at an entry's head, or at what the server writes first.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0).trim_end();
     let timed = (0..8).any(|by| lines.ahead(by).contains("Query_time: "));
-    let ours = is_banner(line) && line.contains("Version") || is_head(line) && timed;
+    let ours = is_banner(line) && line.contains("Version") || head(line).is_some() && timed;
     ours.then(|| lines.resume(SourceKind::QueryLog, SlowLog::default(), out))
 }
 
@@ -33,84 +49,109 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 struct SlowLog {
     statements: Statements,
     /// Of the heads so far: the time holds until the next one.
-    run: Run,
-    /// The statement so far, and its lines.
-    statement: Option<(String, usize)>,
+    entry: Event,
+    /// Whether the entry has a time, known or not.
+    timed: bool,
+    /// Its statement so far, what stood before that, and lines of both.
+    statement: String,
+    setting: String,
+    lines: usize,
 }
 
 impl SlowLog {
     /// Amounts of a head: `Query_time: 6.120331  Lock_time: 6.093112 Rows_sent: 0`.
     fn amounts(&mut self, line: &str) {
-        let mut words = line.split_whitespace().peekable();
+        let (mut on_disk, mut words) = (false, line.split_whitespace().peekable());
         while let Some(word) = words.next() {
             let value = words.peek().and_then(|word| number(word));
-            let longer = |known: Option<f64>| value.map(|s| known.unwrap_or(0.0).max(s * 1e3));
+            let ms = value.filter(|s| *s < SECONDS_MAX).map(|s| s * 1e3);
             match word {
-                "Query_time:" => self.run.ms = value.map(|seconds| seconds * 1e3),
+                "Query_time:" => (self.timed, self.entry.ms) = (true, ms),
                 // Before MySQL 8 the first one has tables only.
                 "Lock_time:" | "InnoDB_rec_lock_wait:" => {
-                    self.run.locks = longer(self.run.locks).or(self.run.locks);
+                    let longest = self.entry.locks.into_iter().chain(ms).reduce(f64::max);
+                    self.entry.locks = longest;
                 }
-                "Rows_sent:" => self.run.sent = value,
-                "Rows_examined:" => self.run.examined = value,
+                "Rows_sent:" => self.entry.sent = value,
+                "Rows_examined:" => self.entry.examined = value,
+                "Tmp_disk_tables:" => on_disk = value.is_some_and(|tables| tables > 0.0),
+                "Tmp_table_sizes:" if on_disk => self.entry.temporary = value,
+                "Last_errno:" => {
+                    let code = value.filter(|code| *code > 0.0);
+                    self.entry.failed = code.map(|code| format!("error {code}"));
+                }
                 _ => {}
             }
         }
     }
 
-    fn statement_ends(&mut self, out: &mut Builder) {
-        let Some((statement, _)) = self.statement.take() else { return };
-        let run = Run { at: self.run.at, ..Run::default() };
-        let run = std::mem::replace(&mut self.run, run);
-        let name = plain(&statement, MYSQL_TEXTS);
-        if run.ms.is_some() && !name.is_empty() {
-            self.statements.put(MYSQL, &name, &run, out);
+    fn entry_ends(&mut self, out: &mut Builder) {
+        let next = Event { at: self.entry.at, ..Event::default() };
+        let mut event = std::mem::replace(&mut self.entry, next);
+        let (statement, setting) = (mem::take(&mut self.statement), mem::take(&mut self.setting));
+        self.lines = 0;
+        if !mem::take(&mut self.timed) {
+            return;
         }
+        // It may be no more than that.
+        let said = [&statement, &setting].into_iter().find(|said| !said.is_empty());
+        event.fingerprint = said.map_or_else(String::new, |said| plain(said, MYSQL_TEXTS));
+        self.statements.put(MYSQL, &event, out);
+    }
+
+    fn head(&mut self, line: &str, out: &mut Builder) {
+        if let Some(time) = line.strip_prefix("# Time: ") {
+            if time.ends_with('Z') {
+                out.clock(Clock::Utc);
+            }
+            self.entry.at = moment(time);
+        }
+        self.amounts(line);
     }
 }
 
 impl Reader for SlowLog {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let line = line.trim_end();
-        if line.starts_with("# ") && line.contains(':') && (is_head(line) || self.run.ms.is_some())
-        {
-            if is_head(line) {
-                self.statement_ends(out);
+        let ended = self.statement.ends_with(';');
+        if let Some(name) = head(line) {
+            let again = self.timed && ["Time", "User@Host", "User", "Query_time"].contains(&name);
+            if again || !self.statement.is_empty() {
+                self.entry_ends(out);
             }
-            if let Some(time) = line.strip_prefix("# Time: ") {
-                if time.ends_with('Z') {
-                    out.clock(Clock::Utc);
-                }
-                self.run.at = moment(time);
-            }
+            self.head(line, out);
+            return Taken::Yes;
+        }
+        if is_banner(line) {
+            self.entry_ends(out);
+            return Taken::Yes;
+        }
+        if let Some(command) = line.strip_prefix("# administrator command: ") {
+            command.clone_into(&mut self.statement);
+            return Taken::Yes;
+        }
+        if line.is_empty() || line.starts_with('#') && self.statement.is_empty() {
             self.amounts(line);
             return Taken::Yes;
         }
-        if line.is_empty() || is_banner(line) {
-            return Taken::Yes;
-        }
-        if self.run.ms.is_none() && self.statement.is_none() {
+        if !self.timed || ended {
             return Taken::No;
         }
-        let setting = line.starts_with("use ") || line.starts_with("SET timestamp=");
-        if setting && self.statement.is_none() {
-            return Taken::Yes;
-        }
-        let (statement, lines) = self.statement.get_or_insert_default();
-        *lines += 1;
-        if *lines > LINES_MAX {
-            self.statement = None;
+        self.lines += 1;
+        if self.lines > LINES_MAX {
+            self.entry_ends(out);
             return Taken::No;
         }
-        add_line(statement, line);
-        if line.ends_with(';') {
-            self.statement_ends(out);
+        if is_setting(line) && self.statement.is_empty() {
+            line.clone_into(&mut self.setting);
+        } else {
+            add_line(&mut self.statement, line);
         }
         Taken::Yes
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.statement_ends(out);
+        self.entry_ends(out);
     }
 }
 

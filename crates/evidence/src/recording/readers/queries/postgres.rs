@@ -1,141 +1,172 @@
-//! The log of PostgreSQL, in text with any `log_line_prefix`, as CSV and as JSON.
+//! The log of PostgreSQL: what its [messages](super::message) say.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use serde_json::Value;
-
-use super::runs::{Run, Statements, add_line, moment};
+use super::event::{Event, Minute, Statements};
+use super::message::{Level, Lexer, Message, Seen};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::served::POSTGRES;
 use crate::recording::readers::statement::{SQL_TEXTS, plain};
+use crate::recording::readers::statements;
+use crate::table::{Row, table};
 
-/// What the server says before a message.
-const LEVELS: [&str; 12] = [
-    "LOG:",
-    "ERROR:",
-    "FATAL:",
-    "PANIC:",
-    "WARNING:",
-    "NOTICE:",
-    "INFO:",
-    "DETAIL:",
-    "HINT:",
-    "CONTEXT:",
-    "STATEMENT:",
-    "QUERY:",
-];
+/// Most sessions of which something is remembered at a time.
+const SESSIONS_MAX: usize = 5000;
 
-/// Most sessions that wait at a time.
-const WAITERS_MAX: usize = 5000;
-
-/// Columns of the log as CSV, since version 8: the process, the level, the message, its detail.
-const CSV: [usize; 4] = [3, 11, 13, 14];
-
-/// A message of the server. What follows it on further lines belongs to it.
-#[derive(Debug, Default)]
-struct Message {
-    at: Option<Stamp>,
-    text: String,
-    detail: String,
+/// A kind of error: its name, its SQLSTATE, and how its messages begin and go on.
+struct Condition {
+    name: &'static str,
+    state: &'static str,
+    begins: &'static str,
+    has: &'static str,
 }
 
-/// A line of text: what the prefix is, the server's settings say; the level ends it.
-fn of_text(line: &str) -> Option<Message> {
-    let ends = |level: &&str| {
-        let at = line.find(*level)?;
-        let apart = at == 0 || line[..at].ends_with([' ', ']', ':', ',']);
-        (apart && line[at + level.len()..].starts_with(' ')).then_some((at, at + level.len()))
+fn condition(row: &Row) -> Condition {
+    let [name, state, message] = row.fields.as_slice() else {
+        row.refuse("a name, a SQLSTATE and a message are wanted")
     };
-    let (at, end) = LEVELS.iter().filter_map(ends).min()?;
-    let (prefix, text) = (line.get(..at)?, line.get(end..)?.trim().to_owned());
-    Some(Message { at: moment(prefix), text, ..Message::default() })
+    let (begins, has) = message.split_once('*').unwrap_or((message, ""));
+    Condition { name, state, begins, has }
 }
 
-/// A row of CSV whose texts end on its line.
-fn of_csv(line: &str) -> Option<Message> {
-    let at = Some(joined(date(line.get(..10)?)?, time_of_day(line.get(11..19)?)?));
-    let (mut cells, mut quoted) = (vec![String::new()], false);
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut()?.push(c),
-        }
-    }
-    let [process, level, text, detail] = CSV.map(|at| cells.get(at).cloned());
-    count(&process?)?;
-    level.filter(|level| LEVELS.iter().any(|l| l.trim_end_matches(':') == level))?;
-    Some(Message { at, text: text?, detail: detail.unwrap_or_default() })
-}
+static CONDITIONS: LazyLock<Vec<Condition>> =
+    LazyLock::new(|| table!("postgres_errors.tsv").rows().iter().map(condition).collect());
 
-/// An object of JSON, since version 15.
-fn of_json(line: &str) -> Option<Message> {
-    if !(line.starts_with('{') && line.contains("\"error_severity\"")) {
-        return None;
-    }
-    let value: Value = serde_json::from_str(line).ok()?;
-    let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let at = moment(&text("timestamp"));
-    Some(Message { at, text: text("message"), detail: text("detail") })
-}
-
-fn message(line: &str) -> Option<Message> {
-    of_json(line).or_else(|| of_csv(line)).or_else(|| of_text(line))
+/// What an error is called: never its own words, which may have values of rows.
+fn error(message: &Message) -> &'static str {
+    let fits = |known: &&Condition| {
+        let said = || message.text.starts_with(known.begins) && message.text.contains(known.has);
+        if message.state.is_empty() { said() } else { message.state == known.state }
+    };
+    let other = match message.level {
+        Level::Fatal => "fatal error",
+        Level::Panic => "panic",
+        _ => "error",
+    };
+    CONDITIONS.iter().find(fits).map_or(other, |known| known.name)
 }
 
 /// What a message says. Times are in milliseconds.
 #[derive(Debug, PartialEq)]
 enum Said<'a> {
-    /// A statement took so long.
+    /// A statement took so long; so long to be parsed and planned.
     Took(f64, &'a str),
-    /// A session waits for a lock, or has it now: its process, the lock, for how long.
+    Planned(f64, &'a str),
+    /// A statement begins; the one that the session began took so long.
+    Starts(&'a str),
+    Ends(f64),
+    /// A session waits for a lock, or no longer: its process, the lock, for how long.
     Waits(u32, &'a str, f64),
-    Acquired(u32, &'a str, f64),
-    /// The first process that holds the lock, and how many wait.
-    Holder(u32, f64),
+    Waited(u32, &'a str, f64),
+    /// Checkpoints follow each other so soon.
     Checkpoints(f64),
+    /// One begins, by the clock or not; one took so long, and to write to the disk.
+    CheckpointStarts(bool),
+    Checkpoint(f64, Option<f64>),
     TemporaryFile(f64),
-    Refused,
-    Deadlock,
+    Connected,
+    /// Autovacuum or autoanalyze of a table: how long, and dead rows that it had to leave.
+    Vacuum(&'a str, Option<f64>, Option<f64>),
+}
+
+/// The number between two texts.
+fn between(text: &str, before: &str, behind: &str) -> Option<f64> {
+    let rest = text.split_once(before)?.1;
+    let (value, _) = if behind.is_empty() { (rest, "") } else { rest.split_once(behind)? };
+    number(value.trim())
+}
+
+/// `duration: 5.1 ms  statement: select ...`, of several kinds.
+fn duration(text: &str) -> Option<Said<'_>> {
+    let (time, rest) = text.split_once(" ms")?;
+    let ms = number(time)?;
+    let rest = rest.trim_start();
+    if rest.is_empty() {
+        return Some(Said::Ends(ms));
+    }
+    let (kind, statement) = rest.split_once(':')?;
+    let statement = statement.trim();
+    Some(match kind.split(' ').next()? {
+        "parse" | "bind" => Said::Planned(ms, statement),
+        // Of auto_explain: the plan follows it.
+        "plan" => Said::Took(ms, statement.strip_prefix("Query Text: ")?.split("\n\t").next()?),
+        _ => Said::Took(ms, statement),
+    })
+}
+
+/// `process 77 still waiting for ShareLock on transaction 5 after 1000.1 ms`.
+fn lock(text: &str) -> Option<Said<'_>> {
+    let (process, rest) = text.split_once(' ')?;
+    let process = process.parse().ok()?;
+    let (said, time) = rest.rsplit_once(" after ")?;
+    let ms = number(time.split_once(" ms")?.0)?;
+    let waits = said.starts_with("still waiting for ");
+    let named = said.split(' ').find(|word| word.ends_with("Lock"))?;
+    let lock = said.get(said.find(named)?..)?;
+    Some(if waits { Said::Waits(process, lock, ms) } else { Said::Waited(process, lock, ms) })
+}
+
+/// `automatic vacuum of table "a.b.c": index scans: 0 ...`, over several lines.
+fn vacuum(text: &str) -> Option<Said<'_>> {
+    const KINDS: [&str; 2] = ["vacuum ", "analyze "];
+    KINDS.iter().find(|kind| {
+        text.split_once(" of table").is_some_and(|(k, _)| k.contains(kind.trim_end()))
+    })?;
+    let (_, rest) = text.split_once('"')?;
+    let (table, rest) = rest.split_once('"')?;
+    let elapsed = between(rest, "elapsed: ", " s").or_else(|| between(rest, "elapsed ", " sec"));
+    Some(Said::Vacuum(table, elapsed.map(|s| s * 1e3), dead(rest)))
+}
+
+/// `tuples: 5 removed, 60 remain, 7 are dead but not yet removable`.
+fn dead(text: &str) -> Option<f64> {
+    let (before, _) = text.split_once(" are dead but not yet removable")?;
+    number(before.rsplit(' ').next()?)
 }
 
 fn said(message: &Message) -> Option<Said<'_>> {
     let text = message.text.as_str();
-    if let Some(rest) = text.strip_prefix("duration: ") {
-        let (time, rest) = rest.split_once(" ms")?;
-        let (_, statement) = rest.trim_start().split_once(": ")?;
-        return Some(Said::Took(number(time)?, statement));
+    let after = |begins: &str| text.strip_prefix(begins);
+    if let Some(rest) = after("duration: ") {
+        return duration(rest);
     }
-    if let Some(rest) = text.strip_prefix("process ") {
-        let (process, rest) = rest.split_once(' ')?;
-        let (lock, time) = rest.rsplit_once(" after ")?;
-        let time = number(time.strip_suffix(" ms")?)?;
-        let process = process.parse().ok()?;
-        let waits = lock.strip_prefix("still waiting for ");
-        let waits = waits.map(|lock| Said::Waits(process, lock, time));
-        return waits
-            .or_else(|| Some(Said::Acquired(process, lock.strip_prefix("acquired ")?, time)));
+    if let Some(statement) = after("statement: ") {
+        return Some(Said::Starts(statement));
     }
-    if let Some(rest) = text.strip_prefix("checkpoints are occurring too frequently (") {
+    if let Some((_, statement)) = after("execute ").and_then(|rest| rest.split_once(": ")) {
+        return Some(Said::Starts(statement));
+    }
+    if let Some(rest) = after("process ") {
+        return lock(rest);
+    }
+    if let Some(rest) = after("automatic ") {
+        return vacuum(rest);
+    }
+    if let Some(rest) = after("checkpoints are occurring too frequently (") {
         return number(rest.split(' ').next()?).map(|seconds| Said::Checkpoints(seconds * 1e3));
     }
-    if text.starts_with("temporary file: ") {
+    if let Some(rest) = after("checkpoint starting: ") {
+        return Some(Said::CheckpointStarts(rest.trim() == "time"));
+    }
+    if let Some(rest) = after("checkpoint complete: ") {
+        let sync = between(rest, "sync=", " s").map(|s| s * 1e3);
+        return between(rest, "total=", " s").map(|s| Said::Checkpoint(s * 1e3, sync));
+    }
+    if after("temporary file: ").is_some() {
         return number(text.rsplit_once("size ")?.1.trim()).map(Said::TemporaryFile);
     }
-    let refused = ["too many clients already", "remaining connection slots are reserved"];
-    if refused.iter().any(|refused| text.contains(refused)) {
-        return Some(Said::Refused);
-    }
-    (text == "deadlock detected").then_some(Said::Deadlock)
+    after("connection authorized: ").map(|_| Said::Connected)
 }
 
-/// `Process holding the lock: 4127. Wait queue: 4131, 4140.`
-fn holder(text: &str) -> Option<Said<'_>> {
+/// `Process holding the lock: 4127. Wait queue: 4131, 4140.`: the first that holds it, and how many
+/// wait.
+fn holder(text: &str) -> Option<(u32, f64)> {
     let (_, rest) = text.split_once("holding the lock: ")?;
     let (holders, queue) = rest.split_once(". Wait queue: ")?;
     let first = holders.split(',').next()?.trim().parse().ok()?;
     let waiting = queue.split(',').filter(|id| count(id.trim().trim_end_matches('.')).is_some());
-    Some(Said::Holder(first, waiting.count() as f64))
+    Some((first, waiting.count() as f64))
 }
 
 /// A lock without its numbers: `ShareLock on transaction 88121`.
@@ -148,72 +179,170 @@ fn kind_of_lock(lock: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Begins at a message that says something of time.
+/// Begins at a message, where it is written as no other program's or says what no other says.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let first = message(lines.ahead(0))?;
-    said(&first).or_else(|| holder(&first.text))?;
-    Some(lines.resume(SourceKind::QueryLog, Log::default(), out))
+    let mut lexer = Lexer::default();
+    let begins = match lexer.take(lines.ahead(0))? {
+        Seen::Message(message) => {
+            let headed = message.level == Level::Log || message.at.is_some();
+            said(&message).is_some() || lexer.is_sure() && headed
+        }
+        Seen::Part(Level::Detail, text) => holder(&text).is_some(),
+        Seen::Part(..) | Seen::More(_) => false,
+        Seen::Nothing => true,
+    };
+    begins.then(|| lines.resume(SourceKind::QueryLog, Log::default(), out))
 }
 
 #[derive(Default)]
 struct Log {
+    lexer: Lexer,
     statements: Statements,
     /// The message so far.
     open: Option<Message>,
     /// Sessions that wait, by process: since their first complaint.
     waiting: BTreeMap<u32, (Option<Stamp>, String, f64)>,
+    /// Statements that began, by process: of some logs the time stands in a message of its own.
+    begun: BTreeMap<u32, Event>,
+    connected: Minute,
+    /// Checkpoints so far, by the clock and not.
+    checkpoints: [u32; 2],
+}
+
+/// What of a map of sessions has room.
+fn has_room<V>(sessions: &BTreeMap<u32, V>, process: u32) -> bool {
+    sessions.len() < SESSIONS_MAX || sessions.contains_key(&process)
+}
+
+fn server() -> Subject {
+    Subject::Service(POSTGRES.to_owned())
 }
 
 impl Log {
     fn message_ends(&mut self, out: &mut Builder) {
         let Some(message) = self.open.take() else { return };
+        let at = message.at;
+        if matches!(message.level, Level::Error | Level::Fatal | Level::Panic) {
+            let name = error(&message);
+            let fingerprint = plain(&message.statement, SQL_TEXTS);
+            let failed = Some(name.to_owned());
+            let event = Event { at, failed, fingerprint, ..Event::default() };
+            self.statements.put(POSTGRES, &event, out);
+            if name == "deadlock_detected" {
+                out.put(Field::Deadlocks, &server(), at, 1.0);
+            }
+        }
         let detail = [&message.text, &message.detail].into_iter().find_map(|text| holder(text));
-        for said in said(&message).into_iter().chain(detail) {
-            self.put(message.at, &said, out);
+        match said(&message) {
+            Some(said) => self.put(&message, &said, out),
+            // What other readers know of it.
+            None if detail.is_none() => statements::put(&format!("LOG:  {}", message.text), out),
+            None => {}
+        }
+        if let Some((process, waiting)) = detail {
+            let session = Subject::part(POSTGRES, &format!("session {process}"));
+            out.put(Field::SessionsBlocked, &session, at, waiting);
         }
     }
 
-    fn put(&mut self, at: Option<Stamp>, said: &Said<'_>, out: &mut Builder) {
-        let service = Subject::Service(POSTGRES.to_owned());
+    /// Puts what a session began, without a time if none followed.
+    fn begun_ends(&mut self, process: u32, ms: Option<f64>, out: &mut Builder) {
+        if let Some(event) = self.begun.remove(&process) {
+            self.statements.put(POSTGRES, &Event { ms, ..event }, out);
+        }
+    }
+
+    fn put(&mut self, message: &Message, said: &Said<'_>, out: &mut Builder) {
+        let at = message.at;
+        let event = |statement: &str, ms: Option<f64>| {
+            let fingerprint = plain(statement, SQL_TEXTS);
+            Event { at, ms, fingerprint, ..Event::default() }
+        };
         match said {
             Said::Took(ms, statement) => {
-                let run = Run { at, ms: Some(*ms), ..Run::default() };
-                self.statements.put(POSTGRES, &plain(statement, SQL_TEXTS), &run, out);
+                self.statements.put(POSTGRES, &event(statement, Some(*ms)), out);
             }
+            Said::Planned(ms, statement) => {
+                let fingerprint = plain(statement, SQL_TEXTS);
+                let value = (Field::StatementPlan, at, *ms);
+                self.statements.put_of((POSTGRES, &fingerprint), value, out);
+            }
+            Said::Starts(statement) => {
+                let event = event(statement, None);
+                match message.process.filter(|process| has_room(&self.begun, *process)) {
+                    Some(process) => {
+                        self.begun_ends(process, None, out);
+                        self.begun.insert(process, event);
+                    }
+                    None => self.statements.put(POSTGRES, &event, out),
+                }
+            }
+            Said::Ends(ms) => {
+                if let Some(process) = message.process {
+                    self.begun_ends(process, Some(*ms), out);
+                }
+            }
+            Said::TemporaryFile(bytes) if !message.statement.is_empty() => {
+                let temporary = Some(*bytes);
+                let event = Event { temporary, ..event(&message.statement, None) };
+                self.statements.put(POSTGRES, &event, out);
+            }
+            Said::TemporaryFile(bytes) => out.put(Field::TemporaryFile, &server(), at, *bytes),
             Said::Waits(process, lock, ms) => {
-                if self.waiting.len() < WAITERS_MAX || self.waiting.contains_key(process) {
+                if has_room(&self.waiting, *process) {
                     self.waiting.insert(*process, (at, kind_of_lock(lock), *ms));
                 }
             }
-            Said::Acquired(process, lock, ms) => {
+            Said::Waited(process, lock, ms) => {
                 self.waiting.remove(process);
                 let lock = Subject::part(POSTGRES, &kind_of_lock(lock));
                 out.put(Field::LockWait, &lock, at, *ms);
             }
-            Said::Holder(process, waiting) => {
-                let session = Subject::part(POSTGRES, &format!("session {process}"));
-                out.put(Field::SessionsBlocked, &session, at, *waiting);
+            Said::Connected => self.connected.count((Field::ConnOpened, &server()), at, out),
+            Said::Vacuum(table, ms, dead) => {
+                let table = Subject::part(POSTGRES, &format!("table {table}"));
+                out.put_known(Field::AutovacuumTime, &table, at, *ms);
+                out.put_known(Field::AutovacuumDead, &table, at, *dead);
             }
-            Said::Checkpoints(apart) => out.put(Field::CheckpointsApart, &service, at, *apart),
-            Said::TemporaryFile(bytes) => out.put(Field::TemporaryFile, &service, at, *bytes),
-            Said::Refused => out.put(Field::SessionsRefused, &service, at, 1.0),
-            Said::Deadlock => out.put(Field::Deadlocks, &service, at, 1.0),
+            Said::Checkpoints(..) | Said::CheckpointStarts(..) | Said::Checkpoint(..) => {
+                self.checkpoint(at, said, out);
+            }
+        }
+    }
+
+    fn checkpoint(&mut self, at: Option<Stamp>, said: &Said<'_>, out: &mut Builder) {
+        match said {
+            Said::Checkpoints(apart) => out.put(Field::CheckpointsApart, &server(), at, *apart),
+            Said::CheckpointStarts(by_clock) => {
+                let [timed, requested] = &mut self.checkpoints;
+                let count = if *by_clock { timed } else { requested };
+                *count = count.saturating_add(1);
+            }
+            Said::Checkpoint(ms, sync) => {
+                out.put(Field::CheckpointTime, &server(), at, *ms);
+                out.put_known(Field::CheckpointSync, &server(), at, *sync);
+            }
+            _ => {}
         }
     }
 }
 
 impl Reader for Log {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if let Some(message) = message(line) {
-            self.message_ends(out);
-            self.open = Some(message);
-            return Taken::Yes;
-        }
-        // Further lines of a statement are set in.
-        let goes_on = line.starts_with(char::is_whitespace) || line.is_empty();
-        match &mut self.open {
-            Some(open) if goes_on => add_line(&mut open.text, line),
-            _ => return Taken::No,
+        match self.lexer.take(line) {
+            None => return Taken::No,
+            Some(Seen::Message(message)) => {
+                self.message_ends(out);
+                self.open = Some(message);
+            }
+            Some(Seen::Part(level, text)) => {
+                self.open.get_or_insert_default().add_part(level, &text);
+            }
+            Some(Seen::More(text)) => match &mut self.open {
+                Some(open) => open.add_line(&text),
+                None => return Taken::No,
+            },
+            Some(Seen::Nothing) => {}
         }
         Taken::Yes
     }
@@ -223,9 +352,18 @@ impl Reader for Log {
         for (at, lock, ms) in std::mem::take(&mut self.waiting).into_values() {
             out.put(Field::LockWait, &Subject::part(POSTGRES, &lock), at, ms);
         }
+        for event in std::mem::take(&mut self.begun).into_values() {
+            self.statements.put(POSTGRES, &event, out);
+        }
+        self.connected.put((Field::ConnOpened, &server()), out);
+        let fields = [Field::CheckpointsTimed, Field::CheckpointsRequested];
+        for (field, count) in fields.into_iter().zip(std::mem::take(&mut self.checkpoints)) {
+            if count > 0 {
+                out.put(field, &server(), None, f64::from(count));
+            }
+        }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +414,7 @@ mod tests {
         let of_service = |field| values(&read(text), field, &service);
         assert_eq!(of_service(Field::CheckpointsApart), [7000.0]);
         assert_eq!(of_service(Field::TemporaryFile), [4096.0]);
-        assert_eq!(of_service(Field::SessionsRefused), [1.0]);
+        assert_eq!(of_service(Field::ConnRefused), [1.0]);
     }
 
     #[test]
