@@ -33,6 +33,7 @@ mod long_waits;
 mod memory_unlisted;
 mod metadata_lock;
 mod pauses;
+mod pool_waits;
 mod prelude;
 mod process_grows;
 mod process_in_kernel;
@@ -48,8 +49,12 @@ mod socket_memory;
 mod sockets;
 mod split_pending;
 mod statement_locks;
+mod statement_slow;
+mod sums;
+mod temporary_files;
 mod thrashing;
 mod undo_log;
+mod vacuum_held;
 mod waits_for_disk;
 mod worker_limit;
 
@@ -70,6 +75,10 @@ pub(super) const ALL: &[&Explanation] = &[
     &connections_exhausted::EXPLANATION,
     &statement_locks::EXPLANATION,
     &rows_examined::EXPLANATION,
+    &temporary_files::EXPLANATION,
+    &vacuum_held::EXPLANATION,
+    &pool_waits::EXPLANATION,
+    &statement_slow::EXPLANATION,
     &metadata_lock::EXPLANATION,
     &datagrams_unread::EXPLANATION,
     &close_wait::EXPLANATION,

@@ -11,7 +11,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     question: "Do statements look at far more rows than they give back?",
     how: "Rows examined against rows sent, of the statements of a slow log.",
     limits: &[],
-    leads_to: &[Cause::LogErrors, Cause::PgStatement],
+    leads_to: &[Cause::LogErrors, Cause::PgStatement, Cause::StatementSlow],
     remedies: &[
         Remedy::new(
             Reach::Look,

@@ -44,6 +44,17 @@ const MESSAGES: [(Field, &str); 8] = [
     (Field::ServerLate, "requests took too long"),
 ];
 
+/// Errors that are trouble by themselves: others are a program's own (`errcodes.txt`).
+const ERRORS: [&str; 7] = [
+    "disk_full",
+    "out_of_memory",
+    "data_corrupted",
+    "io_error",
+    "crash_shutdown",
+    "lock_not_available",
+    "statement_timeout",
+];
+
 /// Most messages that are listed.
 const LISTED_MAX: usize = 4;
 
@@ -61,6 +72,15 @@ fn judge(look: &Look<'_>) -> Answer {
             };
             said.push(look.say(&seen, &format!("{whose}: {says}, {times}")));
         }
+    }
+    let known = |subject: &Subject| match subject {
+        Subject::Part { name, .. } => ERRORS.contains(&name.as_str()),
+        _ => false,
+    };
+    for line in look.lines(Field::ServerErrors, known) {
+        let Some(seen) = look.highest(&line) else { continue };
+        let times = write::counted(line.points.len() as f64, "time", "times");
+        said.push(look.say(&seen, &format!("{}, {times}", line.subject)));
     }
     if said.is_empty() {
         return Answer::unknown(&[SERVER_LOG]);

@@ -1,6 +1,7 @@
 //! Statements that wait for each other's locks, as a server's own log shows.
 
 use super::prelude::*;
+use super::sums;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::StatementLocks,
@@ -11,7 +12,12 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     how: "Time that statements of a log waited for locks, of their own time; and waits for \
           one lock that the server reports.",
     limits: &[],
-    leads_to: &[Cause::LogErrors, Cause::ConnectionsExhausted],
+    leads_to: &[
+        Cause::LogErrors,
+        Cause::ConnectionsExhausted,
+        Cause::StatementSlow,
+        Cause::PoolWaits,
+    ],
     remedies: &[
         Remedy::new(
             Reach::Look,
@@ -46,23 +52,16 @@ const WAIT_MIN_MS: f64 = 1_000.0;
 /// Do statements wait for locks?
 fn judge(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::StatementLocks, |_| true);
-    let sum = |line: &Line| line.points.iter().map(|point| point.value).sum::<f64>();
-    let mut all = 0.0;
-    let mut most: Option<(&Line, f64)> = None;
-    for line in &lines {
-        let waited = sum(line);
-        all += waited;
-        if most.is_none_or(|(_, longest)| waited > longest) {
-            most = Some((line, waited));
-        }
-    }
-    let whole: f64 = look.lines(Field::StatementTime, |_| true).iter().map(sum).sum();
+    let times = look.lines(Field::StatementTime, |_| true);
+    let whole = sums::largest(&times).map_or(0.0, |(_, _, all)| all);
     let reported = look.top(Field::LockWait).filter(|wait| wait.value >= WAIT_MIN_MS);
     let holder = look.top(Field::SessionsBlocked).map(|seen| look.quote(&seen));
     if let Some(wait) = reported {
         return Answer::yes(0.6, vec![look.quote(&wait)]).and(holder);
     }
-    let Some((line, waited)) = most else { return Answer::unknown(&[PG_SESSIONS]) };
+    let Some((line, waited, all)) = sums::largest(&lines) else {
+        return Answer::unknown(&[PG_SESSIONS]);
+    };
     let Some(seen) = look.highest(line) else { return Answer::unknown(&[PG_SESSIONS]) };
     let text = format!(
         "{}: its {} waited {} for locks",

@@ -17,11 +17,20 @@ pub(super) fn plain(statement: &str, texts: &[char]) -> String {
         if out.len() > 4 * CHARS_MAX {
             break;
         }
-        let in_word = out.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$');
         match c {
+            c if c.is_alphabetic() || c == '_' => {
+                out.push(c);
+                let goes_on = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$');
+                while let Some(c) = rest.next_if(goes_on) {
+                    out.push(c);
+                }
+            }
             c if texts.contains(&c) => {
                 // Elsewhere than in MySQL only `E'...'` has escapes: a text may end with `\`.
-                let escapes = texts == MYSQL_TEXTS || in_word && out.ends_with(['e', 'E']);
+                let mut before = out.chars().rev();
+                let marked = matches!(before.next(), Some('e' | 'E'))
+                    && !before.next().is_some_and(|c| c.is_alphanumeric() || c == '_');
+                let escapes = texts == MYSQL_TEXTS || marked;
                 // Up to its end, or that of the text.
                 let mut escaped = false;
                 let _ = rest.by_ref().find(|inner| {
@@ -34,11 +43,11 @@ pub(super) fn plain(statement: &str, texts: &[char]) -> String {
             '#' if texts == MYSQL_TEXTS => {
                 let _ = rest.by_ref().find(|c| *c == '\n');
             }
-            '0'..='9' if !in_word => {
+            '0'..='9' => {
                 while rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
                 literal(&mut out);
             }
-            '$' if !in_word => {
+            '$' => {
                 let tag: String =
                     std::iter::from_fn(|| rest.next_if(|c| c.is_alphanumeric() || *c == '_'))
                         .collect();
@@ -129,7 +138,7 @@ mod tests {
             ("update t set p = $x$it's$x$ where id = $1", "update t set p = ? where id = ?"),
             ("select 'no end of a secret", "select ?"),
             ("select E'a\\'b', c", "select E?, c"),
-            ("select 'a\\' where b = 'c'", "select ? where b = ?"),
+            ("select 'a\\' where b like'\\' or 'c'", "select ? where b like? or ?"),
         ] {
             assert_eq!(plain(statement, SQL_TEXTS), wanted);
         }

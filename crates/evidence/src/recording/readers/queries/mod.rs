@@ -28,7 +28,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnose::{Thresholds, diagnose};
+    use crate::diagnose::{Cause, Thresholds, diagnose};
     use crate::recording::readers::check::read;
 
     /// A literal that must not be told.
@@ -75,6 +75,56 @@ mod tests {
                 .to_owned(),
         );
         all
+    }
+
+    #[test]
+    fn logs_say_what_is_wrong() {
+        let head = "2031-02-03 04:05:06.789 UTC [77] a@b ";
+        let slow = "LOG:  duration: 9500.1 ms  statement: select a from t order by b";
+        let (pooled, c) = ("2031-02-03 04:05:06.789 UTC [78] LOG ", "C-0x5: shop/app@192.0.2.9:5");
+        for (log, cause) in [
+            (format!("{head}{slow}\n"), Cause::StatementSlow),
+            (
+                format!(
+                    "{head}LOG:  temporary file: path \"x\", size 900000000\n{head}STATEMENT:  \
+                     select a from t order by b\n{head}{slow}\n"
+                ),
+                Cause::TemporaryFiles,
+            ),
+            (
+                format!(
+                    "{head}LOG:  automatic vacuum of table \"a.b.c\": index scans: 0\n\ttuples: 0 \
+                     removed, 950000 remain, 640000 are dead but not yet removable\n\tsystem usage: \
+                     CPU: user: 1.5 s, system: 0.2 s, elapsed: 9.5 s\n"
+                ),
+                Cause::VacuumHeld,
+            ),
+            (
+                format!(
+                    "{pooled}{c} login attempt: db=shop user=app tls=no\n{pooled}stats: 5 xacts/s, 6 \
+                     queries/s, in 7 B/s, out 8 B/s, xact 9000 us, query 900 us, wait 70000 us\n"
+                ),
+                Cause::PoolWaits,
+            ),
+            (
+                format!(
+                    "{head}LOG:  process 77 still waiting for ShareLock on transaction 5 after \
+                     1000.1 ms\n{head}DETAIL:  Process holding the lock: 70. Wait queue: 77, 78.\n\
+                     {head}LOG:  process 77 acquired ShareLock on transaction 5 after 9400.1 ms\n\
+                     {head}{slow}\n"
+                ),
+                Cause::StatementLocks,
+            ),
+            (
+                format!("{head}LOG:  checkpoints are occurring too frequently (9 seconds apart)\n"),
+                Cause::PgCheckpoints,
+            ),
+            (format!("{head}FATAL:  sorry, too many clients already\n"), Cause::ServerTrouble),
+        ] {
+            let diagnosis = diagnose(&read(&log), &Thresholds::default());
+            let first = diagnosis.findings.first().map(|finding| finding.cause);
+            assert_eq!(first, Some(cause), "{log}");
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::recording::readers::statement::{MYSQL_TEXTS, plain};
 
 const MYSQL: &str = "mysql";
 
+type Words<'a> = std::iter::Peekable<std::str::SplitAsciiWhitespace<'a>>;
+
 /// Most lines of one statement.
 const LINES_MAX: usize = 1000;
 
@@ -61,23 +63,27 @@ struct SlowLog {
 impl SlowLog {
     /// Amounts of a head: `Query_time: 6.120331  Lock_time: 6.093112 Rows_sent: 0`.
     fn amounts(&mut self, line: &str) {
-        let (mut on_disk, mut words) = (false, line.split_whitespace().peekable());
+        let (mut on_disk, mut words) = (false, line.split_ascii_whitespace().peekable());
         while let Some(word) = words.next() {
-            let value = words.peek().and_then(|word| number(word));
-            let ms = value.filter(|s| *s < SECONDS_MAX).map(|s| s * 1e3);
+            let value = |words: &mut Words<'_>| words.peek().and_then(|word| number(word));
+            let ms = |words: &mut Words<'_>| {
+                value(words).filter(|s| *s < SECONDS_MAX).map(|seconds| seconds * 1e3)
+            };
             match word {
-                "Query_time:" => (self.timed, self.entry.ms) = (true, ms),
+                "Query_time:" => (self.timed, self.entry.ms) = (true, ms(&mut words)),
                 // Before MySQL 8 the first one has tables only.
                 "Lock_time:" | "InnoDB_rec_lock_wait:" => {
-                    let longest = self.entry.locks.into_iter().chain(ms).reduce(f64::max);
-                    self.entry.locks = longest;
+                    let longest = self.entry.locks.into_iter().chain(ms(&mut words));
+                    self.entry.locks = longest.reduce(f64::max);
                 }
-                "Rows_sent:" => self.entry.sent = value,
-                "Rows_examined:" => self.entry.examined = value,
-                "Tmp_disk_tables:" => on_disk = value.is_some_and(|tables| tables > 0.0),
-                "Tmp_table_sizes:" if on_disk => self.entry.temporary = value,
+                "Rows_sent:" => self.entry.sent = value(&mut words),
+                "Rows_examined:" => self.entry.examined = value(&mut words),
+                "Tmp_disk_tables:" => {
+                    on_disk = value(&mut words).is_some_and(|tables| tables > 0.0);
+                }
+                "Tmp_table_sizes:" if on_disk => self.entry.temporary = value(&mut words),
                 "Last_errno:" => {
-                    let code = value.filter(|code| *code > 0.0);
+                    let code = value(&mut words).filter(|code| *code > 0.0);
                     self.entry.failed = code.map(|code| format!("error {code}"));
                 }
                 _ => {}

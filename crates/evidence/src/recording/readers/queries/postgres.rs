@@ -35,16 +35,17 @@ static CONDITIONS: LazyLock<Vec<Condition>> =
 
 /// What an error is called: never its own words, which may have values of rows.
 fn error(message: &Message) -> &'static str {
-    let fits = |known: &&Condition| {
-        let said = || message.text.starts_with(known.begins) && message.text.contains(known.has);
-        if message.state.is_empty() { said() } else { message.state == known.state }
+    let said = |known: &&Condition| {
+        message.text.starts_with(known.begins) && message.text.contains(known.has)
     };
+    let by_state = |known: &&Condition| message.state == known.state;
+    let known = CONDITIONS.iter().find(said).or_else(|| CONDITIONS.iter().find(by_state));
     let other = match message.level {
         Level::Fatal => "fatal error",
         Level::Panic => "panic",
         _ => "error",
     };
-    CONDITIONS.iter().find(fits).map_or(other, |known| known.name)
+    known.map_or(other, |known| known.name)
 }
 
 /// What a message says. Times are in milliseconds.
@@ -232,7 +233,7 @@ impl Log {
                 out.put(Field::Deadlocks, &server(), at, 1.0);
             }
         }
-        let detail = [&message.text, &message.detail].into_iter().find_map(|text| holder(text));
+        let detail = holder(&message.detail);
         match said(&message) {
             Some(said) => self.put(&message, &said, out),
             // What other readers know of it.
