@@ -1,7 +1,8 @@
 //! The response time, taken apart: what the access logs of web servers and proxies say about where
 //! the time of requests passes, when it is slow, and what the machine did meanwhile.
 //!
-//! [`format`](Format) reads lines, [`Tally`] counts them in bounded memory, [`account`] answers,
+//! [`format`](Format) reads lines, [`statements`] those of databases, [`Tally`] counts them in
+//! bounded memory, [`account`] answers,
 //! [`join`] puts the answer beside a diagnosis of the machine.
 
 mod account;
@@ -14,6 +15,7 @@ mod keys;
 mod part;
 mod sketch;
 mod slow;
+mod statements;
 mod tally;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use super::format::{Format, SAMPLE, Scratch, Writer};
 use super::keys::Keys;
 use super::part::{COUNT, Part, Parts};
 use super::sketch::Sketch;
+use super::statements::Statements;
 use super::values::{Timed, Unit, Values};
 use super::when::Moment;
 
@@ -88,6 +89,8 @@ struct Open {
     /// Lines that wait until the format is known.
     sample: Vec<(u64, Vec<u8>)>,
     format: Option<Format>,
+    /// A log of statements has no format of lines.
+    statements: Option<Statements>,
     /// No format was recognised.
     unknown: bool,
     line: u64,
@@ -139,25 +142,52 @@ impl Tally {
     pub fn line(&mut self, line: &[u8]) {
         self.open.line += 1;
         let line = line.trim_ascii_end();
-        if line.is_empty() || line.starts_with(b"#") {
+        if line.is_empty() {
+            return;
+        }
+        if self.open.format.is_some() || self.open.unknown || self.open.statements.is_some() {
+            return self.known(self.open.line, line);
+        }
+        self.open.sample.push((self.open.line, line.to_vec()));
+        if self.open.sample.len() >= SAMPLE {
+            self.recognise();
+        }
+    }
+
+    /// A line of an input whose form is known, or known to be unknown.
+    fn known(&mut self, number: u64, line: &[u8]) {
+        if let Some(log) = &mut self.open.statements {
+            self.open.input.lines += 1;
+            if !log.line(line) {
+                self.leave_out(number);
+            }
+            return self.take_statements();
+        }
+        if line.starts_with(b"#") {
             return;
         }
         self.open.input.lines += 1;
-        if self.open.format.is_some() {
-            self.read(self.open.line, line);
-        } else if self.open.unknown {
-            self.leave_out(self.open.line);
-        } else {
-            self.open.sample.push((self.open.line, line.to_vec()));
-            if self.open.sample.len() >= SAMPLE {
-                self.recognise();
-            }
+        match self.open.format.is_some() {
+            true => self.read(number, line),
+            false => self.leave_out(number),
         }
+    }
+
+    fn take_statements(&mut self) {
+        let Some(mut log) = self.open.statements.take() else { return };
+        for request in log.requests() {
+            self.take(&request.values(log.server()));
+        }
+        self.open.statements = Some(log);
     }
 
     /// The input is complete.
     pub fn end(&mut self) {
         self.recognise();
+        if let Some(log) = &mut self.open.statements {
+            log.end();
+            self.take_statements();
+        }
         let open = std::mem::take(&mut self.open);
         if let Some(format) = &open.format {
             if !self.writers.contains(&format.writer()) {
@@ -171,7 +201,8 @@ impl Tally {
             }
         }
         if !open.input.name.is_empty() {
-            let format = open.format.map(|format| format.name().to_owned());
+            let of_statements = open.statements.map(|log| log.name().to_owned());
+            let format = open.format.map(|format| format.name().to_owned()).or(of_statements);
             self.inputs.push(Input { format, ..open.input });
         }
     }
@@ -182,10 +213,15 @@ impl Tally {
             return;
         }
         let lines: Vec<&[u8]> = sample.iter().map(|(_, line)| line.as_slice()).collect();
-        self.open.format = Format::recognised(&lines, self.options.unit);
-        self.open.unknown = self.open.format.is_none();
+        self.open.statements = Statements::recognised(&lines);
+        if self.open.statements.is_none() {
+            let plain: Vec<&[u8]> =
+                lines.iter().copied().filter(|line| !line.starts_with(b"#")).collect();
+            self.open.format = Format::recognised(&plain, self.options.unit);
+            self.open.unknown = self.open.format.is_none();
+        }
         for (number, line) in &sample {
-            self.read(*number, line);
+            self.known(*number, line);
         }
     }
 
@@ -298,7 +334,8 @@ impl Tally {
         let service = values.service.map(|(_, name)| text(last_address(name)));
         let server = values.server.zip(service.as_ref());
         let server = server.map(|(server, service)| format!("{service}/{}", text(server)));
-        let endpoint = endpoint(values.method, values.path, values.request);
+        let of_path = || endpoint(values.method, values.path, values.request);
+        let endpoint = values.endpoint.map_or_else(of_path, str::to_owned);
         Names {
             service: service.map(|name| self.services.id(&name)),
             server: server.map(|name| self.servers.id(&name)),
@@ -314,11 +351,11 @@ struct Names {
 }
 
 /// Whether the client did not wait for the answer: nginx writes 499, and others no status. A
-/// connection of TCP has none, either.
+/// connection of TCP has none, either, nor has a statement.
 fn gave_up(values: &Values<'_>) -> bool {
     match values.status {
         Some(status) => status == 499,
-        None => !values.session && !values.is_connection(),
+        None => !values.session && !values.is_connection() && values.endpoint.is_none(),
     }
 }
 
@@ -358,6 +395,56 @@ mod tests {
         assert_eq!(cells.iter().map(|cell| cell.ended).collect::<Vec<_>>(), [1, 0, 0, 0, 1]);
         assert_eq!(tally.endpoints.all()[1].name, "GET /a/{n}");
         assert_eq!(tally.times.sum(), tally.parts.sum());
+    }
+
+    #[test]
+    fn statements_are_requests_of_their_server() {
+        let postgres = |second: u32, ms: &str| {
+            format!(
+                "2031-02-03 04:05:{second:02} UTC [77] LOG:  duration: {ms} ms  statement: select \
+                 * from t\n\twhere pw = 'hunter2'\n"
+            )
+        };
+        let mysql = |second: u32, time: &str| {
+            format!(
+                "# Time: 2031-02-03T04:05:{second:02}.5Z\n# User@Host: a[a] @ h []  Id: 3\n# \
+                 Query_time: {time}  Lock_time: 0.1 Rows_sent: 1  Rows_examined: 9\nselect * from \
+                 t where pw = 'hunter2';\n"
+            )
+        };
+        let mongo = |second: u32, ms: u32| {
+            format!(
+                "{{\"t\":{{\"$date\":\"2031-02-03T04:05:{second:02}.789+00:00\"}},\"msg\":\
+                 \"Slow query\",\"attr\":{{\"type\":\"command\",\"ns\":\"a.b\",\"command\":\
+                 {{\"find\":\"b\",\"filter\":{{\"pw\":\"hunter2\"}}}},\
+                 \"durationMillis\":{ms}}}}}\n"
+            )
+        };
+        for (text, format, server, name) in [
+            (
+                postgres(1, "1500.5") + &postgres(5, "2500.5"),
+                "PostgreSQL log",
+                "postgres",
+                "select * from t where pw = ?",
+            ),
+            (
+                mysql(1, "1.5005") + &mysql(5, "2.5005"),
+                "MySQL slow log",
+                "mysql",
+                "select * from t where pw = ?",
+            ),
+            (mongo(1, 1500) + &mongo(5, 2500), "MongoDB log", "mongodb", "find a.b {pw}"),
+        ] {
+            let mut tally = tally(&text);
+            assert_eq!(tally.inputs[0].format.as_deref(), Some(format));
+            assert_eq!((tally.counts.requests, tally.inputs[0].left_out), (2, 0), "{text}");
+            assert_eq!((tally.counts.given_up, tally.counts.without_time), (0, 0));
+            assert_eq!(tally.services.all()[1].name, server);
+            assert!(tally.endpoints.all().iter().any(|endpoint| endpoint.name == name), "{name}");
+            let cells = tally.cells.finish();
+            assert_eq!(cells.iter().map(|cell| cell.ended).collect::<Vec<_>>(), [1, 0, 0, 0, 1]);
+            assert!(tally.times.max().is_some_and(|us| (2_500_000..2_600_000).contains(&us)));
+        }
     }
 
     #[test]

@@ -190,6 +190,8 @@ pub(super) struct Values<'a> {
     pub(super) method: Option<&'a [u8]>,
     /// The path alone.
     pub(super) path: Option<&'a [u8]>,
+    /// What a request was for, where that is no path: a statement without its literals.
+    pub(super) endpoint: Option<&'a str>,
     /// Who answers: an upstream, a backend or a virtual host, and how well it says that.
     pub(super) service: Option<(u8, &'a [u8])>,
     /// The server of that backend.

@@ -5,10 +5,12 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::PoolWaits,
     severity: Severity::Warning,
-    title: "Clients of a pool wait for a connection to the server longer than their statements take",
+    title: "Clients of a pool wait for a connection to the server longer than their statements \
+        take",
     id: "pool.waits",
     question: "Do clients of a pool wait for a connection to the server?",
-    how: "Mean wait for a connection, against the mean time of a statement, as the pool's own statistics have them.",
+    how: "Mean wait for a connection, against the mean time of a statement, as the pool's own \
+        statistics have them.",
     limits: &[],
     leads_to: &[Cause::ConnectionsExhausted],
     remedies: &[
@@ -26,7 +28,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         ),
         Remedy::new(
             Reach::Service,
-            "a larger pool, while the server has CPUs and disks to spare; pool_mode = transaction where sessions idle",
+            "a larger pool, while the server has CPUs and disks to spare; pool_mode = transaction \
+                where sessions idle",
             "psql -p 6432 pgbouncer -c 'show config'  # default_pool_size",
             "the wait falls, and the statements' time does not rise",
         ),

@@ -9,7 +9,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "A statement takes most of the time that the log of statements has",
     id: "statements.time",
     question: "Does one statement take most of the time?",
-    how: "Time of all runs of each statement of a log, of that of all statements, and its longest run.",
+    how: "Time of all runs of each statement of a log, of that of all statements, and its longest \
+        run.",
     limits: &[],
     leads_to: &[Cause::ConnectionsExhausted, Cause::PoolWaits],
     remedies: &[

@@ -6,7 +6,8 @@ use super::sums;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::TemporaryFiles,
     severity: Severity::Warning,
-    title: "Statements sort, hash or keep rows on disk: the memory that each may use is too small for them",
+    title: "Statements sort, hash or keep rows on disk: the memory that each may use is too small \
+        for them",
     id: "statements.temporary",
     question: "Do statements write temporary files?",
     how: "Sizes of temporary files and tables on disk that a server logs.",
@@ -28,7 +29,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Service,
             "more memory for this statement's role only (each step of each session may take it)",
-            "psql -c 'alter role ROLE set work_mem = \"64MB\"'  # MySQL: tmp_table_size, sort_buffer_size",
+            "psql -c 'alter role ROLE set work_mem = \"64MB\"'  # MySQL: tmp_table_size, \
+                sort_buffer_size",
             "no temporary file is logged",
         ),
     ],

@@ -14,13 +14,18 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     remedies: &[
         Remedy::new(
             Reach::Look,
-            "see who holds the oldest snapshot: a session, a prepared transaction, a replication slot or a standby",
-            "psql -c 'select pid, state, backend_xmin, xact_start from pg_stat_activity where backend_xmin is not null order by age(backend_xmin) desc limit 5' -c 'select slot_name, active, xmin from pg_replication_slots' -c 'select gid, prepared from pg_prepared_xacts'",
+            "see who holds the oldest snapshot: a session, a prepared transaction, a replication \
+                slot or a standby",
+            "psql -c 'select pid, state, backend_xmin, xact_start from pg_stat_activity where \
+                backend_xmin is not null order by age(backend_xmin) desc limit 5' -c 'select \
+                slot_name, active, xmin from pg_replication_slots' -c 'select gid, prepared from \
+                pg_prepared_xacts'",
             "one of them is far older than the others",
         ),
         Remedy::new(
             Reach::Service,
-            "end that session, or drop the slot that nobody uses; limit how long a session may be idle in a transaction",
+            "end that session, or drop the slot that nobody uses; limit how long a session may be \
+                idle in a transaction",
             "psql -c 'select pg_terminate_backend(PID)'  # idle_in_transaction_session_timeout",
             "the next run of autovacuum removes the rows",
         ),

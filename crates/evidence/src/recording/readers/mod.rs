@@ -54,7 +54,7 @@ pub(crate) mod profile;
 mod prompt;
 mod ps;
 mod psql;
-mod queries;
+pub(crate) mod queries;
 mod reader;
 mod redis;
 mod schedstat;

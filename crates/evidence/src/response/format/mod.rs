@@ -32,6 +32,11 @@ pub(super) const SAMPLE: usize = 200;
 /// other lines, such as HAProxy's of servers that went down.
 const FITS: f64 = 0.5;
 
+/// The service that a whole log is about.
+pub(super) const fn service_of_a_log(name: &str) -> (u8, &[u8]) {
+    (slot::rank::HOST, name.as_bytes())
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
     Pieces(Pieces),

@@ -12,25 +12,29 @@ const STATEMENT_BYTES_MAX: usize = 64 << 10;
 
 /// One run of a statement, as a server's log has it. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Event {
-    pub(super) at: Option<Stamp>,
-    pub(super) ms: Option<f64>,
+pub(crate) struct Event {
+    pub(crate) at: Option<Stamp>,
+    /// Whether that is UTC; else it is the server's local time.
+    pub(crate) utc: bool,
+    pub(crate) ms: Option<f64>,
     /// How long it waited for locks.
-    pub(super) locks: Option<f64>,
-    pub(super) examined: Option<f64>,
-    pub(super) sent: Option<f64>,
+    pub(crate) locks: Option<f64>,
+    pub(crate) examined: Option<f64>,
+    pub(crate) sent: Option<f64>,
     /// Bytes of its temporary tables or files on disk.
-    pub(super) temporary: Option<f64>,
+    pub(crate) temporary: Option<f64>,
     /// The statement without its literals; empty where the log does not say it.
-    pub(super) fingerprint: String,
+    pub(crate) fingerprint: String,
     /// The kind of error with which it, or its session, ended.
-    pub(super) failed: Option<String>,
+    pub(crate) failed: Option<String>,
 }
 
 /// Statements of a server that are told apart so far.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     names: BTreeSet<String>,
+    /// Where somebody wants the events themselves: those since they were last taken.
+    pub(super) events: Option<Vec<Event>>,
 }
 
 impl Statements {
@@ -45,6 +49,9 @@ impl Statements {
     }
 
     pub(super) fn put(&mut self, service: &str, event: &Event, out: &mut Builder) {
+        if let Some(events) = &mut self.events {
+            return events.push(event.clone());
+        }
         let failed = event.failed.as_deref();
         if let Some(name) = failed {
             out.put(Field::ServerErrors, &Subject::part(service, name), event.at, 1.0);
@@ -77,6 +84,14 @@ impl Statements {
         let part = self.part(service, fingerprint);
         out.put(field, &part, at, value);
     }
+}
+
+/// Reads the log of one server's statements.
+pub(super) trait QueryReader: Reader {
+    /// The server, and what its log is called.
+    fn name(&self) -> (&'static str, &'static str);
+
+    fn statements(&mut self) -> &mut Statements;
 }
 
 /// Events of a kind that are many, as one value a minute.

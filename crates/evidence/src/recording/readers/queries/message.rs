@@ -68,6 +68,8 @@ const JSON_DEPTH_MAX: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Message {
     pub(super) at: Option<Stamp>,
+    /// Whether that is UTC.
+    pub(super) utc: bool,
     /// The process of its session.
     pub(super) process: Option<u32>,
     pub(super) level: Level,
@@ -172,6 +174,11 @@ fn at(prefix: &str) -> Option<Stamp> {
     moment(prefix).or_else(|| lead(prefix).map(|lead| lead.at)).or_else(epoch)
 }
 
+/// Whether a time says that it is UTC.
+fn is_utc(time: &str) -> bool {
+    ["UTC", "GMT", "Z ", "+00"].iter().any(|zone| time.contains(zone)) || time.ends_with('Z')
+}
+
 /// A line of text, and how many blanks stand behind its level: two, where nobody took one away.
 fn of_text(line: &str) -> Option<(Seen, usize)> {
     let Some((prefix, level, gap, text)) = level(line) else {
@@ -182,8 +189,8 @@ fn of_text(line: &str) -> Option<(Seen, usize)> {
         Seen::Part(level, text.trim_end().to_owned())
     } else {
         let text = text.trim_end().to_owned();
-        let (at, process) = (at(prefix), process(prefix));
-        Seen::Message(Message { at, process, level, text, ..Message::default() })
+        let (at, utc, process) = (at(prefix), is_utc(prefix), process(prefix));
+        Seen::Message(Message { at, utc, process, level, text, ..Message::default() })
     };
     Some((seen, gap))
 }
@@ -221,8 +228,9 @@ fn of_csv(row: &str) -> Option<Message> {
     let cells = cells(row).filter(|cells| cells.len() >= CSV_COLUMNS_MIN)?;
     let [time, process, level, state, text, detail, statement] =
         CSV.map(|at| cells.get(at).cloned().unwrap_or_default());
-    let (at, process, level) = (moment(&time), process.parse().ok(), named_level(&level)?);
-    Some(Message { at, process, level, state, text, detail, statement, latest: Level::Log })
+    let (at, utc, level) = (moment(&time), is_utc(&time), named_level(&level)?);
+    let process = process.parse().ok();
+    Some(Message { at, utc, process, level, state, text, detail, statement, latest: Level::Log })
 }
 
 /// An object of the log as JSON (since version 15), or as operators write it around such a record.
@@ -235,8 +243,10 @@ fn of_object(object: &Map<String, Value>) -> Option<Message> {
         })
     };
     let level = named_level(&first(&["error_severity"]))?;
+    let time = first(&["timestamp", "log_time"]);
     Some(Message {
-        at: moment(&first(&["timestamp", "log_time"])),
+        at: moment(&time),
+        utc: is_utc(&time),
         process: first(&["pid", "process_id"]).parse().ok(),
         level,
         state: first(&["state_code", "sql_state_code"]),

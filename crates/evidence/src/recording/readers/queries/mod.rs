@@ -8,6 +8,9 @@ mod mysql;
 mod pgbouncer;
 mod postgres;
 
+pub(crate) use event::Event;
+
+use self::event::QueryReader;
 use super::glance::Glance;
 use super::prelude::*;
 
@@ -20,10 +23,67 @@ pub(super) fn may(line: &Glance<'_>) -> bool {
     slow || postgres || line.has("Slowquery") || line.has("planSumry:")
 }
 
+/// The log of a server's statements that begins here.
+fn opens(lines: &Lines<'_>) -> Option<Box<dyn QueryReader>> {
+    let boxed = mysql::opens(lines).map(|log| Box::new(log) as Box<dyn QueryReader>);
+    boxed
+        .or_else(|| postgres::opens(lines).map(|log| Box::new(log) as Box<dyn QueryReader>))
+        .or_else(|| mongo::opens(lines).map(|log| Box::new(log) as Box<dyn QueryReader>))
+}
+
 /// Such a log begins here.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let forms = [mysql::begins, postgres::begins, pgbouncer::begins, mongo::begins];
-    forms.iter().find_map(|begins| begins(lines, out))
+    if let Some(log) = opens(lines) {
+        out.resume(SourceKind::QueryLog, lines.number());
+        return Some(log);
+    }
+    pgbouncer::begins(lines, out)
+}
+
+/// A log of statements as its events, line by line.
+pub(crate) struct QueryLog {
+    log: Box<dyn QueryReader>,
+    /// What else it says: nobody asks.
+    rest: Builder,
+    lines: usize,
+}
+
+/// Lines after which what nobody asks for is forgotten.
+const REST_LINES: usize = 1024;
+
+impl QueryLog {
+    /// The log that begins in these lines.
+    pub(crate) fn of(lines: &[String]) -> Option<Self> {
+        let at = |at| Lines { around: lines, at, number: at + 1 };
+        let mut log = (0..lines.len()).find_map(|place| opens(&at(place)))?;
+        log.statements().events = Some(Vec::new());
+        Some(Self { log, rest: Builder::new(), lines: 0 })
+    }
+
+    /// The server, and what its log is called.
+    pub(crate) fn name(&self) -> (&'static str, &'static str) {
+        self.log.name()
+    }
+
+    /// Takes a line; whether it is one of this log.
+    pub(crate) fn line(&mut self, line: &str) -> bool {
+        self.lines += 1;
+        if self.lines.is_multiple_of(REST_LINES) {
+            self.rest = Builder::new();
+        }
+        self.log.take(line, &mut self.rest) == Taken::Yes
+    }
+
+    /// No more lines follow.
+    pub(crate) fn end(&mut self) {
+        self.log.end(&mut self.rest);
+    }
+
+    /// The runs of statements since they were last asked for.
+    pub(crate) fn events(&mut self) -> Vec<Event> {
+        let events = self.log.statements().events.as_mut();
+        events.map(std::mem::take).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +125,8 @@ mod tests {
         ] {
             all.push(format!(
                 "# Time: 2031-02-03T04:05:06.5Z\n# User@Host: a[a] @ h []  Id: 3\n# Query_time: \
-                 9.5 Lock_time: 9.1 Rows_sent: 1  Rows_examined: 9000000\nSET timestamp=5;\n{sql};\n"
+                 9.5 Lock_time: 9.1 Rows_sent: 1  Rows_examined: 9000000\nSET timestamp=5;\n\
+                 {sql};\n"
             ));
         }
         all.push(
@@ -94,15 +155,15 @@ mod tests {
             (
                 format!(
                     "{head}LOG:  automatic vacuum of table \"a.b.c\": index scans: 0\n\ttuples: 0 \
-                     removed, 950000 remain, 640000 are dead but not yet removable\n\tsystem usage: \
-                     CPU: user: 1.5 s, system: 0.2 s, elapsed: 9.5 s\n"
+                     removed, 950000 remain, 640000 are dead but not yet removable\n\tsystem \
+                     usage: CPU: user: 1.5 s, system: 0.2 s, elapsed: 9.5 s\n"
                 ),
                 Cause::VacuumHeld,
             ),
             (
                 format!(
-                    "{pooled}{c} login attempt: db=shop user=app tls=no\n{pooled}stats: 5 xacts/s, 6 \
-                     queries/s, in 7 B/s, out 8 B/s, xact 9000 us, query 900 us, wait 70000 us\n"
+                    "{pooled}{c} login attempt: db=shop user=app tls=no\n{pooled}stats: 5 xacts/s, \
+                     6 queries/s, in 7 B/s, out 8 B/s, xact 9000 us, query 900 us, wait 70000 us\n"
                 ),
                 Cause::PoolWaits,
             ),

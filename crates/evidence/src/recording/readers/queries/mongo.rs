@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::event::{Event, Statements, moment};
+use super::event::{Event, QueryReader, Statements, moment};
 use crate::recording::readers::prelude::*;
 
 const MONGODB: &str = "mongodb";
@@ -56,6 +56,7 @@ fn of_json(line: &str) -> Option<Event> {
     let at = value.get("t").and_then(|t| t.get("$date")).and_then(Value::as_str);
     Some(Event {
         at: at.and_then(moment),
+        utc: at.is_some_and(|at| at.ends_with('Z') || at.ends_with("+00:00")),
         ms: amount("durationMillis"),
         locks: waits,
         examined: amount("docsExamined"),
@@ -82,6 +83,7 @@ fn of_text(line: &str) -> Option<Event> {
     let ms = number(rest.split_whitespace().next_back()?.strip_suffix("ms")?)?;
     Some(Event {
         at: moment(head),
+        utc: head.contains("+0000"),
         ms: Some(ms),
         examined: amount("docsExamined:"),
         sent: amount("nreturned:"),
@@ -95,13 +97,23 @@ fn operation(line: &str) -> Option<Event> {
 }
 
 /// Begins at a slow operation.
-pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    operation(lines.ahead(0))?;
-    Some(lines.resume(SourceKind::QueryLog, Log { statements: Statements::default() }, out))
+pub(super) fn opens(lines: &Lines<'_>) -> Option<Log> {
+    operation(lines.ahead(0)).map(|_| Log::default())
 }
 
-struct Log {
+#[derive(Default)]
+pub(super) struct Log {
     statements: Statements,
+}
+
+impl QueryReader for Log {
+    fn name(&self) -> (&'static str, &'static str) {
+        (MONGODB, "MongoDB log")
+    }
+
+    fn statements(&mut self) -> &mut Statements {
+        &mut self.statements
+    }
 }
 
 impl Reader for Log {

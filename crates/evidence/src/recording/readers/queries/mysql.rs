@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::event::{Event, Statements, add_line, moment};
+use super::event::{Event, QueryReader, Statements, add_line, moment};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::statement::{MYSQL_TEXTS, plain};
 
@@ -40,15 +40,15 @@ fn is_setting(line: &str) -> bool {
 }
 
 /// Begins at an entry's head, or at what the server writes first.
-pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+pub(super) fn opens(lines: &Lines<'_>) -> Option<SlowLog> {
     let line = lines.ahead(0).trim_end();
     let timed = (0..8).any(|by| lines.ahead(by).contains("Query_time: "));
     let ours = is_banner(line) && line.contains("Version") || head(line).is_some() && timed;
-    ours.then(|| lines.resume(SourceKind::QueryLog, SlowLog::default(), out))
+    ours.then(SlowLog::default)
 }
 
 #[derive(Default)]
-struct SlowLog {
+pub(super) struct SlowLog {
     statements: Statements,
     /// Of the heads so far: the time holds until the next one.
     entry: Event,
@@ -92,7 +92,8 @@ impl SlowLog {
     }
 
     fn entry_ends(&mut self, out: &mut Builder) {
-        let next = Event { at: self.entry.at, ..Event::default() };
+        let (at, utc) = (self.entry.at, self.entry.utc);
+        let next = Event { at, utc, ..Event::default() };
         let mut event = std::mem::replace(&mut self.entry, next);
         let (statement, setting) = (mem::take(&mut self.statement), mem::take(&mut self.setting));
         self.lines = 0;
@@ -107,12 +108,23 @@ impl SlowLog {
 
     fn head(&mut self, line: &str, out: &mut Builder) {
         if let Some(time) = line.strip_prefix("# Time: ") {
-            if time.ends_with('Z') {
+            self.entry.utc = time.ends_with('Z');
+            if self.entry.utc {
                 out.clock(Clock::Utc);
             }
             self.entry.at = moment(time);
         }
         self.amounts(line);
+    }
+}
+
+impl QueryReader for SlowLog {
+    fn name(&self) -> (&'static str, &'static str) {
+        (MYSQL, "MySQL slow log")
+    }
+
+    fn statements(&mut self) -> &mut Statements {
+        &mut self.statements
     }
 }
 

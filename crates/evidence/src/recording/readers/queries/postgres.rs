@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::event::{Event, Minute, Statements};
+use super::event::{Event, Minute, QueryReader, Statements};
 use super::message::{Level, Lexer, Message, Seen};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::served::POSTGRES;
@@ -181,9 +181,9 @@ fn kind_of_lock(lock: &str) -> String {
 }
 
 /// Begins at a message, where it is written as no other program's or says what no other says.
-pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+pub(super) fn opens(lines: &Lines<'_>) -> Option<Log> {
     let mut lexer = Lexer::default();
-    let begins = match lexer.take(lines.ahead(0))? {
+    let opens = match lexer.take(lines.ahead(0))? {
         Seen::Message(message) => {
             let headed = message.level == Level::Log || message.at.is_some();
             said(&message).is_some() || lexer.is_sure() && headed
@@ -192,11 +192,11 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         Seen::Part(..) | Seen::More(_) => false,
         Seen::Nothing => true,
     };
-    begins.then(|| lines.resume(SourceKind::QueryLog, Log::default(), out))
+    opens.then(Log::default)
 }
 
 #[derive(Default)]
-struct Log {
+pub(super) struct Log {
     lexer: Lexer,
     statements: Statements,
     /// The message so far.
@@ -227,7 +227,8 @@ impl Log {
             let name = error(&message);
             let fingerprint = plain(&message.statement, SQL_TEXTS);
             let failed = Some(name.to_owned());
-            let event = Event { at, failed, fingerprint, ..Event::default() };
+            let utc = message.utc;
+            let event = Event { at, utc, failed, fingerprint, ..Event::default() };
             self.statements.put(POSTGRES, &event, out);
             if name == "deadlock_detected" {
                 out.put(Field::Deadlocks, &server(), at, 1.0);
@@ -257,7 +258,7 @@ impl Log {
         let at = message.at;
         let event = |statement: &str, ms: Option<f64>| {
             let fingerprint = plain(statement, SQL_TEXTS);
-            Event { at, ms, fingerprint, ..Event::default() }
+            Event { at, utc: message.utc, ms, fingerprint, ..Event::default() }
         };
         match said {
             Said::Took(ms, statement) => {
@@ -325,6 +326,16 @@ impl Log {
             }
             _ => {}
         }
+    }
+}
+
+impl QueryReader for Log {
+    fn name(&self) -> (&'static str, &'static str) {
+        (POSTGRES, "PostgreSQL log")
+    }
+
+    fn statements(&mut self) -> &mut Statements {
+        &mut self.statements
     }
 }
 
