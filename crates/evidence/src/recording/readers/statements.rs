@@ -143,8 +143,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 
 /// Puts what a line of a log says that another reader took.
 pub(super) fn put(line: &str, out: &mut Builder) {
-    for (statement, said) in &said(line) {
-        Statements::put(statement, said, line, out);
+    for found in &said(line) {
+        Statements::put(found, line, out);
     }
 }
 
