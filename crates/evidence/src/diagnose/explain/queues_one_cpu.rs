@@ -10,8 +10,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "All queues of a device interrupt the same CPU: spread them",
     id: "interrupts.queues",
     question: "Do all queues of a device interrupt one CPU?",
-    how: "Interrupts by line and CPU, of devices with several lines: how many CPUs have \
-          nearly all of them.",
+    how: "Interrupts by line and CPU, of devices with several lines, or packets by CPU: whether \
+          one CPU has nearly all of them.",
     limits: &[],
     leads_to: &[
         Cause::InterruptsOneCpu,
@@ -60,6 +60,22 @@ struct Device {
     cpus: BTreeMap<u32, f64>,
 }
 
+/// Fewer CPUs than that leave none to spread to.
+const CPUS_MIN: usize = 4;
+
+/// Whether one CPU took nearly all packets from the cards (`/proc/net/softnet_stat`).
+fn packets(look: &Look<'_>) -> Option<Answer> {
+    let counts: Vec<Seen> = look.sorted(Field::SoftnetPacketCount, |_| true);
+    let all: f64 = counts.iter().map(|seen| seen.value).sum();
+    let most = counts.iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let percent = most.value / all.max(1.0) * 100.0;
+    let text = format!("{}: {percent:.0} % of the packets of {} CPUs", most.subject, counts.len());
+    let mut evidence = look.derive(most, &text);
+    (evidence.field, evidence.value) = (None, None);
+    let alone = percent >= MOST_PERCENT && all >= COUNT_MIN && counts.len() >= CPUS_MIN;
+    alone.then(|| Answer::yes(0.4, vec![evidence]))
+}
+
 /// Do all queues of a device interrupt one CPU?
 fn judge(look: &Look<'_>) -> Answer {
     // The CPUs' own time in interrupts says it better than counts since boot.
@@ -83,7 +99,7 @@ fn judge(look: &Look<'_>) -> Answer {
     let sum = |device: &Device| device.cpus.values().sum::<f64>();
     let busiest = devices.iter().max_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
     let (Some((name, device)), Some(seen)) = (busiest, first) else {
-        return Answer::unknown(&[INTERRUPT_LINES]);
+        return packets(look).unwrap_or_else(|| Answer::unknown(&[INTERRUPT_LINES]));
     };
     let all = sum(device);
     let Some((cpu, most)) = device.cpus.iter().max_by(|a, b| a.1.total_cmp(b.1)) else {

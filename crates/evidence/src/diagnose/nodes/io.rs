@@ -212,7 +212,8 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
     let prompt = wait(&|field| worst.get(field)).is_some_and(|wait| wait < PROMPT_MS);
     // Where nobody is known to wait, the time of a request has to be long by itself.
     let felt = wait(&|field| worst.get(field)).is_some_and(|ms| ms >= look.limit(T::DiskAwait));
-    let harmless = !felt && look.top(Field::CpuIowait).is_none();
+    let busy = point.value >= look.limit(T::DiskBusy);
+    let harmless = !felt && !busy && look.top(Field::CpuIowait).is_none();
     let answers = stuck || prompt || idle || harmless;
     if answers || worst.saturated || full_queue(look).is_some() {
         return Answer::no(evidence);
@@ -500,9 +501,18 @@ pub(super) fn sequential(look: &Look<'_>) -> Answer {
     let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
     let verdict =
         Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
-    let long = blocks >= look.limit(T::SequentialBlocks);
+    let carried = worst(look).and_then(|worst| {
+        let bytes = |field| worst.get(field);
+        Some(bytes(Field::DiskReadBytes)? + bytes(Field::DiskWriteBytes)?)
+    });
+    let much = carried.is_none_or(|bytes| bytes >= BANDWIDTH_MIN_BYTES);
+    let long = blocks >= look.limit(T::SequentialBlocks) && much;
     Answer::when(long, 0.5, vec![evidence]).backed([verdict])
 }
+
+/// Bytes a second below which no disk's bandwidth is used up: rotating ones carry 80 MB/s and more
+/// in sequence, small volumes of clouds are limited to some 40.
+const BANDWIDTH_MIN_BYTES: f64 = 32.0 * 1_048_576.0;
 
 /// Are the requests small, so that the disk's requests a second are the limit?
 pub(super) fn random(look: &Look<'_>) -> Answer {

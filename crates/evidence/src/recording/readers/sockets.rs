@@ -63,9 +63,14 @@ fn row<'a>(words: &[&'a str]) -> Option<Row<'a>> {
     let protocol = words.first().and_then(|word| protocol(word));
     let rest = words.get(usize::from(protocol.is_some())..)?;
     let before = rest.first().and_then(|word| state(word));
-    let [received, sent, local, remote, rest @ ..] = rest.get(usize::from(before.is_some())..)?
-    else {
-        return None;
+    let columns = rest.get(usize::from(before.is_some())..)?;
+    let (received, sent, local, remote, rest) = match columns {
+        [received, sent, local, remote, rest @ ..] => (received, sent, local, remote, rest),
+        // A socket that listens has no other end, which a narrow paste cuts off.
+        [received, sent, local] if before == Some(SocketState::Listen) => {
+            (received, sent, local, &"*:*", &[][..])
+        }
+        _ => return None,
     };
     let queues = (count(received)?, count(sent)?);
     let after = rest.first().and_then(|word| state(word));
