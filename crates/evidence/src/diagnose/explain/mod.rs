@@ -1,6 +1,6 @@
 //! Explanations: one file each, with the question, what judges it, what a yes means and what to do.
 //!
-//! A new one is its file, its line in [`ALL`] and its variant of [`Cause`](super::cause::Cause).
+//! A new one is its file and its two lines here; the schema of the output lists its name.
 
 mod accept_queue;
 mod close_wait;
@@ -43,7 +43,6 @@ mod ring_missed;
 mod rows_examined;
 mod runtime_pauses;
 mod serial_requests;
-
 mod server_trouble;
 mod socket_memory;
 mod sockets;
@@ -60,56 +59,69 @@ mod worker_limit;
 
 use super::explanation::Explanation;
 
-/// All explanations, in the order in which they are asked.
-pub(super) const ALL: &[&Explanation] = &[
-    &memory_unlisted::EXPLANATION,
-    &hugetlb_other_sizes::EXPLANATION,
-    &process_grows::EXPLANATION,
-    &thrashing::EXPLANATION,
-    &kswapd_spins::EXPLANATION,
-    &compaction_since_boot::EXPLANATION,
-    &serial_requests::EXPLANATION,
-    &hugetlb_refused::EXPLANATION,
-    &hugetlb_sigbus::EXPLANATION,
-    &fork_refused::EXPLANATION,
-    &connections_exhausted::EXPLANATION,
-    &statement_locks::EXPLANATION,
-    &rows_examined::EXPLANATION,
-    &temporary_files::EXPLANATION,
-    &vacuum_held::EXPLANATION,
-    &pool_waits::EXPLANATION,
-    &statement_slow::EXPLANATION,
-    &metadata_lock::EXPLANATION,
-    &datagrams_unread::EXPLANATION,
-    &close_wait::EXPLANATION,
-    &half_open::EXPLANATION,
-    &accept_queue::EXPLANATION,
-    &ring_missed::EXPLANATION,
-    &queues_one_cpu::EXPLANATION,
-    &container_full::EXPLANATION,
-    &cluster_node::EXPLANATION,
-    &process_in_kernel::EXPLANATION,
-    &fsync_late::EXPLANATION,
-    &worker_limit::EXPLANATION,
-    &inotify_limit::EXPLANATION,
-    &server_trouble::EXPLANATION,
-    &runtime_pauses::EXPLANATION,
-    &cluster_condition::EXPLANATION,
-    &undo_log::EXPLANATION,
-    &long_waits::EXPLANATION,
-    &event_profile::EXPLANATION,
-    &split_pending::EXPLANATION,
-    &program_starts::EXPLANATION,
-    &socket_memory::EXPLANATION,
-    &waits_for_disk::EXPLANATION,
-    &disk_damaged::EXPLANATION,
-    &heap_exhausted::EXPLANATION,
-    &gc_live::EXPLANATION,
-    &gc_dump::EXPLANATION,
-    &gc_behind::EXPLANATION,
-    &gc_humongous::EXPLANATION,
-    &gc_explicit::EXPLANATION,
-    &gc_metaspace::EXPLANATION,
-    &gc_references::EXPLANATION,
-    &kernel_warned::EXPLANATION,
-];
+/// All explanations, in the order in which they are asked: file, variant and name of the cause.
+macro_rules! explained {
+    ($with:ident) => {
+        $with! {
+            memory_unlisted MemoryUnlisted "memory_unlisted",
+            hugetlb_other_sizes HugetlbOtherSizes "hugetlb_other_sizes",
+            process_grows ProcessGrows "process_grows",
+            thrashing Thrashing "thrashing",
+            kswapd_spins KswapdSpins "kswapd_spins",
+            compaction_since_boot CompactionSinceBoot "compaction_since_boot",
+            serial_requests SerialRequests "serial_requests",
+            hugetlb_refused HugetlbRefused "hugetlb_refused",
+            hugetlb_sigbus HugetlbSigbus "hugetlb_sigbus",
+            fork_refused ForkRefused "fork_refused",
+            connections_exhausted ConnectionsExhausted "connections_exhausted",
+            statement_locks StatementLocks "statement_locks",
+            rows_examined RowsExamined "rows_examined",
+            temporary_files TemporaryFiles "temporary_files",
+            vacuum_held VacuumHeld "vacuum_held",
+            pool_waits PoolWaits "pool_waits",
+            statement_slow StatementSlow "statement_slow",
+            metadata_lock MetadataLock "metadata_lock",
+            datagrams_unread DatagramsUnread "datagrams_unread",
+            close_wait CloseWait "close_wait",
+            half_open HalfOpen "half_open",
+            accept_queue AcceptQueue "accept_queue",
+            ring_missed RingMissed "ring_missed",
+            queues_one_cpu QueuesOneCpu "queues_one_cpu",
+            container_full ContainerFull "container_full",
+            cluster_node ClusterNode "cluster_node",
+            process_in_kernel ProcessInKernel "process_in_kernel",
+            fsync_late FsyncLate "fsync_late",
+            worker_limit WorkerLimit "worker_limit",
+            inotify_limit InotifyLimit "inotify_limit",
+            server_trouble ServerTrouble "server_trouble",
+            runtime_pauses RuntimePauses "runtime_pauses",
+            cluster_condition ClusterCondition "cluster_condition",
+            undo_log UndoLog "undo_log",
+            long_waits LongWaits "long_waits",
+            event_profile EventProfile "event_profile",
+            split_pending SplitPending "split_pending",
+            program_starts ProgramStarts "program_starts",
+            socket_memory SocketMemory "socket_memory",
+            waits_for_disk WaitsForDisk "waits_for_disk",
+            disk_damaged DiskDamaged "disk_damaged",
+            heap_exhausted HeapExhausted "heap_exhausted",
+            gc_live GcLive "gc_live_set",
+            gc_dump GcDump "gc_dump",
+            gc_behind GcBehind "gc_behind",
+            gc_humongous GcHumongous "gc_humongous",
+            gc_explicit GcExplicit "gc_explicit",
+            gc_metaspace GcMetaspace "gc_metaspace",
+            gc_references GcReferences "gc_references",
+            kernel_warned KernelWarned "kernel_warned",
+        }
+    };
+}
+pub(super) use explained;
+
+macro_rules! list {
+    ($($file:ident $variant:ident $key:literal,)+) => {
+        /// All of them.
+        pub(super) const ALL: &[&Explanation] = &[$(&$file::EXPLANATION),+];
+    };
+}
+explained!(list);
