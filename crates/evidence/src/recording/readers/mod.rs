@@ -29,6 +29,7 @@ mod grepped;
 mod histogram;
 mod htop;
 mod iftop;
+mod innodb;
 pub mod interrupts;
 mod iotop;
 mod json;
@@ -140,6 +141,7 @@ formats![
         thread_dump::begins,
     ),
     (|line| line.has("gorutine[]:") || line.has("SIGQUT:quit"), thread_dump::go::begins),
+    (|line| line.begins("=*") || line.has("INODBMTRUP"), innodb::begins),
     (|line| line.any(">"), redis::begins),
     (|line| line.is_named(1) && line.begins_with_letter() || line.begins("#"), redis::info::begins),
     (

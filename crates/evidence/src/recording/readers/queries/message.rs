@@ -313,6 +313,11 @@ impl Lexer {
         known.then_some(seen)
     }
 
+    /// Whether a line ends the message before: of one that goes on, empty lines have a tab.
+    pub(super) fn ends(&self, line: &str) -> bool {
+        line.is_empty() && self.row.is_empty()
+    }
+
     /// Whether it is written as no other program's log.
     pub(super) fn is_sure(&self) -> bool {
         self.json || self.gap.is_none_or(|gap| gap == 2)

@@ -341,6 +341,10 @@ impl QueryReader for Log {
 
 impl Reader for Log {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if self.lexer.ends(line) {
+            self.message_ends(out);
+            return Taken::Yes;
+        }
         match self.lexer.take(line) {
             None => return Taken::No,
             Some(Seen::Message(message)) => {
@@ -427,6 +431,17 @@ mod tests {
         assert_eq!(of_service(Field::CheckpointsApart), [7000.0]);
         assert_eq!(of_service(Field::TemporaryFile), [4096.0]);
         assert_eq!(of_service(Field::ConnRefused), [1.0]);
+    }
+
+    #[test]
+    fn a_listing_below_is_none_of_it() {
+        let text = "2025-02-03 04:05:06 UTC [31] LOG:  duration: 9000.5 ms  statement: select\n\
+                    \tfrom t\n\n              total        used        free\nMem:       24684092 \
+                         912700    23281700\n";
+        let recording = read(text);
+        all_understood(&recording);
+        let of = |field| values(&recording, field, &Subject::Machine);
+        assert_eq!(of(Field::MemTotal).len(), 1);
     }
 
     #[test]
