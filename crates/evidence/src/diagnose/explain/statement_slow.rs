@@ -32,6 +32,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Nobody waits for a shorter run.
 const RUN_MIN_MS: f64 = 1_000.0;
+/// A slow log has the slow runs only: a few short ones are no trouble.
+const ALL_RUNS_MIN_MS: f64 = 5_000.0;
 /// Of the time of all statements from which on it is most.
 const SHARE_MIN_PERCENT: f64 = 50.0;
 
@@ -50,6 +52,7 @@ fn judge(look: &Look<'_>) -> Answer {
         write::counted(line.points.len() as f64, "run", "runs"),
         write::milliseconds(longest.value)
     );
-    let much = longest.value >= RUN_MIN_MS && share >= SHARE_MIN_PERCENT;
+    let long = longest.value >= RUN_MIN_MS && sum >= ALL_RUNS_MIN_MS;
+    let much = long && share >= SHARE_MIN_PERCENT;
     Answer::when(much, 0.3, vec![look.say(&longest, &text)])
 }
