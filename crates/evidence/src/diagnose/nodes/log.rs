@@ -158,7 +158,23 @@ pub(super) fn cards(look: &Look<'_>) -> Answer {
 
 /// Has TCP used up its memory?
 pub(super) fn tcp_memory(look: &Look<'_>) -> Answer {
-    about(look, &[Trouble::TcpMemory], 0.6)
+    let answer = about(look, &[Trouble::TcpMemory], 0.6);
+    let orphans = look.highest_of(Field::TcpOrphans).and_then(|orphans| {
+        let limit = look.setting("/proc/sys/net/ipv4/tcp_max_orphans")?.text.parse().ok()?;
+        Some((orphans, limit)).filter(|(_, limit): &(_, f64)| *limit > 0.0)
+    });
+    let Some((orphans, limit)) = orphans else { return answer };
+    let text = format!(
+        "{} connections that no program has open any more, of {} allowed (tcp_max_orphans)",
+        write::number(orphans.value),
+        write::number(limit)
+    );
+    let full = orphans.value >= limit * look.limit(T::TableFull) / 100.0;
+    if full {
+        Answer::yes(0.6, vec![look.say(&orphans, &text)]).and(answer.evidence)
+    } else {
+        answer
+    }
 }
 
 /// Does the hardware report errors that could not be corrected?

@@ -60,7 +60,13 @@ fn behind_time(line: &str) -> Option<&str> {
         digits(seconds) && digits(rest)
     });
     let words: Vec<&str> = time.split_whitespace().collect();
-    let wall = words.len() == 5 && words[3].matches(':').count() == 2;
+    let wall = match words.as_slice() {
+        [_, _, _, time, _] => time.matches(':').count() == 2,
+        // `dmesg -H`: `[Jan17 02:36]`, and below it how much later each line is, `[  +0.000012]`.
+        [date, time] => date.len() <= 5 && when::is_day(date) && time.len() == 5,
+        [later] => later.strip_prefix('+').is_some_and(|seconds| number(seconds).is_some()),
+        _ => false,
+    };
     (since_boot || wall).then(|| rest.trim_start())
 }
 

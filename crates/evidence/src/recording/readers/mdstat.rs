@@ -10,7 +10,9 @@ const WORKS: [&str; 5] = ["recovery", "resync", "reshape", "check", "repair"];
 fn array(line: &str) -> Option<&str> {
     let (name, rest) = line.split_once(" : ")?;
     let state = ["active", "inactive", "read-auto"].iter().any(|state| rest.starts_with(state));
-    (name.starts_with("md") && state && !name.contains(char::is_whitespace)).then_some(name)
+    // What writes the start of a line large makes it `Md0`.
+    let named = name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("md"));
+    (named && state && !name.contains(char::is_whitespace)).then_some(name)
 }
 
 /// `[6/5]` or `[UUUUU_]`: disks that an array lacks.

@@ -22,6 +22,11 @@ fn month(word: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
+/// Whether a word is a month and a day, `Jan17`.
+pub(super) fn is_day(word: &str) -> bool {
+    month(word).is_some() && word.get(3..).is_some_and(|day| small(day).is_some())
+}
+
 fn small(word: &str) -> Option<u32> {
     u32::try_from(count(word.trim_end_matches(['.', ',']))?).ok()
 }
