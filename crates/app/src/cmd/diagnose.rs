@@ -21,6 +21,7 @@ use crate::cmd::past;
 use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
+use crate::render::flame;
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{placement, rules, signature};
 use hugewise_evidence::diagnose::diagnose;
@@ -46,10 +47,7 @@ pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
     if args.rules {
-        return match global.json {
-            true => Output::pretty_json(&rules::page_json(), exit::OK),
-            false => Ok(Output::text(rules::page(), exit::OK)),
-        };
+        return all_rules(global);
     }
     let thresholds = thresholds::of(&args.set)?;
     if let Some(place) = &args.fleet {
@@ -64,15 +62,16 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         };
     }
     refuse(args, alone)?;
-    let length = args.r#for.as_deref().map(duration).transpose()?;
-    let length = length.map(|length| Duration::from_nanos(length.0));
+    let length = length(args)?;
     if args.freezes {
         return freezes::run(global, args, length);
     }
     if args.follow {
         return follow::run(global, args, thresholds, length);
     }
-    let asked = args.report.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
+    let begin = |path: &PathBuf| Asked::begin(path, global);
+    let asked = args.report.as_ref().map(begin).transpose()?;
+    let drawing = args.flame_graph.as_ref().map(begin).transpose()?;
     let signatures = args.signatures.as_deref().map(signatures::read).transpose()?;
     let recording = recording(global, args, length)?;
     let found = diagnose(&recording, &thresholds);
@@ -81,11 +80,15 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         .unwrap_or_default();
     let placement = placed(args, &recording);
     let code = told::code(&found, placement.as_ref(), args.hosts);
-    if let Some(asked) = asked {
-        let page = diagnosis::page::page(&recording, &found, &resembled, &thresholds)?;
-        if let Some(page) = asked.finish(page)? {
-            return Ok(Output::text(page, code));
-        }
+    let picture = || {
+        let none = "--flame-graph: no chains of calls were read (give 'perf script')";
+        flame::svg(&recording, &found)?.ok_or_else(|| coded(exit::ERROR, none))
+    };
+    let page = || diagnosis::page::page(&recording, &found, &resembled, &thresholds);
+    let drawn = finished(drawing, picture)?;
+    let printed = if drawn.is_some() { drawn } else { finished(asked, page)? };
+    if let Some(printed) = printed {
+        return Ok(Output::text(printed, code));
     }
     if global.json {
         let mut json = told::as_json(&found)?;
@@ -105,13 +108,34 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     let resembles = signature::text(&resembled, paint(global));
     text += &diagnosis::render(&recording, &found, &resembles, detail(args), paint(global));
     if let Some(placement) = &placement {
-        text.push('\n');
-        text += &placement::text(placement, paint(global));
+        text += &format!("\n{}", placement::text(placement, paint(global)));
     }
     if let Some(path) = &args.report {
         text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
+}
+
+/// How long is watched, or looked back, if that was said.
+fn length(args: &DiagnoseArgs) -> anyhow::Result<Option<Duration>> {
+    let length = args.r#for.as_deref().map(duration).transpose()?;
+    Ok(length.map(|length| Duration::from_nanos(length.0)))
+}
+
+/// All questions, as a page or JSON.
+fn all_rules(global: &Global) -> anyhow::Result<Output> {
+    match global.json {
+        true => Output::pretty_json(&rules::page_json(), exit::OK),
+        false => Ok(Output::text(rules::page(), exit::OK)),
+    }
+}
+
+/// Writes a file that was asked for; what goes to standard output is given back.
+fn finished(
+    asked: Option<Asked>,
+    made: impl FnOnce() -> anyhow::Result<String>,
+) -> anyhow::Result<Option<String>> {
+    asked.map_or(Ok(None), |asked| asked.finish(made()?))
 }
 
 /// Refuses what does not go together.
@@ -120,9 +144,11 @@ fn refuse(args: &DiagnoseArgs, alone: bool) -> anyhow::Result<()> {
     if args.longer_than.is_some() && !args.freezes {
         return Err(coded(exit::USAGE, "--longer-than is of freezes: add --freezes"));
     }
-    if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
-        let why = format!("--report {}: it is one of the files to read", report.display());
-        return Err(coded(exit::USAGE, why));
+    for (option, path) in [("--report", &args.report), ("--flame-graph", &args.flame_graph)] {
+        if let Some(path) = path.as_ref().filter(|path| is_input(path, &args.files)) {
+            let why = format!("{option} {}: it is one of the files to read", path.display());
+            return Err(coded(exit::USAGE, why));
+        }
     }
     if args.past.is_meant() && (!alone || args.follow) {
         let why = "'--at' and '--history' are of what was recorded: not with FILE, --redis or \

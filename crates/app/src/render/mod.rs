@@ -5,6 +5,7 @@
 mod axes;
 pub(crate) mod colour;
 pub(crate) mod exposition;
+pub(crate) mod flame;
 mod html;
 mod svg;
 pub(crate) mod text;

@@ -1,5 +1,6 @@
 //! Collects what the readers understand into a [`Recording`].
 
+mod chains;
 mod counts;
 mod typed;
 

@@ -2,6 +2,8 @@
 
 mod programs;
 mod rate;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 
@@ -396,31 +398,5 @@ fields_of_programs! {
 impl Serialize for Field {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.about().key)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_unique_and_carry_their_unit() {
-        let mut keys: Vec<&str> = Field::ALL.iter().map(|field| field.about().key).collect();
-        keys.sort_unstable();
-        let all = keys.len();
-        keys.dedup();
-        assert_eq!(keys.len(), all);
-        for field in Field::ALL {
-            let about = field.about();
-            let wanted = match about.unit {
-                Unit::Percent => "_percent",
-                Unit::PerSecond => "per_s",
-                Unit::Bytes => "_bytes",
-                Unit::BytesPerSecond => "_bytes_per_s",
-                Unit::Milliseconds => "_ms",
-                Unit::Count | Unit::Index => "",
-            };
-            assert!(about.key.ends_with(wanted) || about.key.ends_with(".bytes"), "{}", about.key);
-        }
     }
 }

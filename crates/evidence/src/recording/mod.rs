@@ -18,6 +18,7 @@ pub mod readers;
 mod refused;
 mod scan;
 mod source;
+mod stacks;
 mod stamp;
 mod subject;
 mod unit;
@@ -34,6 +35,7 @@ pub use field::Field;
 use normalise::lead;
 pub use scan::{Foreign, LONG_BYTES, foreign, is_whole, normalised};
 pub use source::{Clock, Source, SourceId, SourceKind};
+pub use stacks::Stacks;
 pub use stamp::Stamp;
 pub use subject::{Shortage, Subject};
 pub use unit::{About, Span, Unit};
@@ -189,6 +191,9 @@ pub struct Host {
     /// Its sockets.
     #[serde(skip)]
     pub sockets: Vec<Socket>,
+    /// Chains of calls of its profiles, one of each event.
+    #[serde(skip)]
+    pub stacks: Vec<Stacks>,
     /// Restarts within the recording.
     pub restarts: Vec<Restart>,
 }

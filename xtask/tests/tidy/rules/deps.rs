@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 /// jobserver does; syn 2 stands in the lock file for zerocopy, and is not compiled.
 const SEVERAL_VERSIONS: [&str; 3] = ["getrandom", "r-efi", "syn"];
 
-const LICENCES: [&str; 13] = [
+/// CDDL-1.0 is of inferno, which is linked as it is: only changes to its own files would have to be
+/// published.
+const LICENCES: [&str; 14] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -18,6 +20,7 @@ const LICENCES: [&str; 13] = [
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "CDDL-1.0",
     "ISC",
     "MIT",
     "MIT-0",

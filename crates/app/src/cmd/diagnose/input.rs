@@ -241,8 +241,8 @@ fn refuse(name: &str, foreign: Foreign) -> anyhow::Error {
              -r {name} -P ALL' there"
         ),
         Foreign::PerfData => format!(
-            "'{name}' is a recording of perf: run 'perf script -i {name} > stacks.txt' where it was \
-             recorded, and give that text"
+            "'{name}' is a recording of perf: run 'perf script -i {name} > stacks.txt' where it \
+             was recorded, and give that text"
         ),
         Foreign::Compressed(with) => {
             format!("'{name}' is compressed with {with}: decompress it first; {WANTED}")

@@ -12,8 +12,8 @@ use super::prelude::*;
 use super::prompt::prompt;
 use std::collections::BTreeMap;
 
-pub use known::Trouble;
 pub(super) use known::is_headed;
+pub use known::{LOG, Trouble};
 pub(super) use oom::{killed_in, may_be_own as may_be_kill};
 pub(super) use report::may_begin as may_be_report;
 pub use report::{Kind as ReportKind, REPORT};
@@ -170,9 +170,6 @@ impl When {
     }
 }
 
-/// The kernel's log, as what its values are about. [`Field::LogUptime`] and [`Field::LogClock`]
-/// of all of it are of its last line.
-pub const LOG: &str = "kernel log";
 /// The part of it about tasks that hang.
 pub const HANGS: &str = "hangs";
 /// The clock that the log says the kernel went to last, as a setting.

@@ -3,6 +3,7 @@
 use super::parts::INTERVALS_MAX;
 use super::plots;
 use super::questions::{badge, push_all};
+use crate::render::flame;
 use crate::render::html::{self, push_json};
 use crate::render::text::listed;
 use crate::render::view::diagnosis::{counts, lacking, lines_left_out, nothing_seen, span};
@@ -47,6 +48,9 @@ pub(crate) fn page(
     push_sources(&mut out, recording, found);
     for (index, finding) in found.findings.iter().enumerate() {
         push_finding(&mut out, recording, found, (index + 1, finding), thresholds);
+    }
+    if let Some(picture) = flame::svg(recording, found)? {
+        out.push_str(&flame::framed(&picture));
     }
     signature::push_html(&mut out, resembled);
     if found.findings.is_empty() {

@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 
 use crate::table::{Row, list, named_enum, table};
 
+/// The kernel's log, as what its values are about. Time and date of all of it are of its last line.
+pub const LOG: &str = "kernel log";
+
 named_enum! {
     /// A kind of trouble that the kernel's log names.
     Trouble {

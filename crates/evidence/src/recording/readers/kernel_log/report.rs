@@ -10,26 +10,13 @@ mod line;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+pub use self::line::Kind;
 use self::line::{frame, has_form, heading, is_of_locks, is_ruler, is_source_line, state, symbol};
-use super::known::{ROWS, Trouble, trouble};
+use super::known::{LOG, ROWS, Trouble, trouble};
 use super::when::When;
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::prompt::prompt;
-use crate::table::{list, named_enum};
-
-named_enum! {
-    /// How bad a report is, the worst first.
-    Kind {
-        /// The machine stopped.
-        Panic "panics",
-        /// The task that ran was killed: an oops.
-        Died "oopses",
-        /// The kernel found its own data in disorder, and went on.
-        Bug "bugs",
-        /// A check failed, and nothing else.
-        Warning "warnings",
-    }
-}
+use crate::table::list;
 
 /// Longest part of a report that is kept.
 const CHARS_MAX: usize = 160;
@@ -210,7 +197,7 @@ impl Reports {
         let first = std::mem::take(&mut self.first);
         let (mut untold, mut worst) = (Vec::new(), true);
         for (kind, (mut report, many)) in first {
-            out.put(Field::LogReports, &Subject::part(super::LOG, kind.key()), None, many as f64);
+            out.put(Field::LogReports, &Subject::part(LOG, kind.key()), None, many as f64);
             let kept = if kind == Kind::Warning { Trouble::Warned } else { Trouble::Bug };
             let told = trouble(&report.what);
             if told.is_none() {
@@ -382,7 +369,7 @@ mod tests {
         assert_eq!(told[2..6], ["in gadget_stop", "kworker/3:1/77", "6.5.0-rc3", "not tainted"]);
         assert_eq!(told[6], "the machine went on");
         let recording = read(text);
-        let part = Subject::part(super::super::LOG, Trouble::Warned.key());
+        let part = Subject::part(LOG, Trouble::Warned.key());
         assert_eq!(values(&recording, Field::LogLines, &part), [1.0]);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::way::{is_entry, way};
 use crate::recording::readers::words::number;
-use crate::recording::{Builder, Field, Subject};
+use crate::recording::{Builder, Field, Stacks, Subject};
 
 /// Most functions, and most ways into them, that are remembered.
 pub(super) const KINDS_MAX: usize = 10_000;
@@ -149,6 +149,8 @@ pub(in crate::recording::readers) struct Profile {
     everywhere: Shares<(String, String)>,
     /// What was too much.
     left_out: usize,
+    /// All chains but the idle ones.
+    stacks: Stacks,
 }
 
 fn add<K: Ord>(to: &mut Shares<K>, key: K, count: f64) -> bool {
@@ -219,6 +221,9 @@ impl Profile {
         let rests = profiler
             || kernel.last().is_some_and(|last| is_idle(last))
             || program.starts_with("swapper") && !interrupted();
+        if !rests {
+            self.stacks.add(program, frames.iter().map(|f| (f.name, f.kernel)), count);
+        }
         let Some(inner) = kernel.last().filter(|_| !rests) else {
             *(if rests { &mut self.idle } else { &mut self.user }) += count;
             return;
@@ -304,13 +309,17 @@ impl Profile {
     }
 
     /// The facts: shares of what ran. Of another event than CPU time only the largest functions.
-    pub(in crate::recording::readers) fn put(self, out: &mut Builder) {
+    pub(in crate::recording::readers) fn put(mut self, out: &mut Builder) {
         if self.left_out > 0 {
             out.cut(format!(
                 "a profile of more than {KINDS_MAX} functions or ways: {} more are left out",
                 self.left_out
             ));
         }
+        let mut stacks = std::mem::take(&mut self.stacks);
+        stacks.cpu_time = self.counts_time();
+        stacks.event.clone_from(&self.event);
+        out.stacks(stacks);
         if !self.counts_time() {
             return self.put_event(out);
         }

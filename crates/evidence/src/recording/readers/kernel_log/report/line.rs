@@ -3,9 +3,22 @@
 use std::sync::LazyLock;
 
 use super::super::known::ROWS;
-use super::Kind;
 use crate::recording::readers::prelude::*;
-use crate::table::list;
+use crate::table::{list, named_enum};
+
+named_enum! {
+    /// How bad a report is, the worst first.
+    Kind {
+        /// The machine stopped.
+        Panic "panics",
+        /// The task that ran was killed: an oops.
+        Died "oopses",
+        /// The kernel found its own data in disorder, and went on.
+        Bug "bugs",
+        /// A check failed, and nothing else.
+        Warning "warnings",
+    }
+}
 
 /// What lines of reports about locks have, which are sentences.
 const OF_LOCKS: [&str; 9] =
