@@ -51,8 +51,11 @@ fn each_mechanism_is_found_and_its_likeness_is_not() {
 /// Counts since boot name a suspect, and no more.
 #[test]
 fn counts_since_boot_are_a_note() {
-    const SUSPECTS: [(&str, &str); 2] =
-        [("since-boot", "compaction_since_boot"), ("table-of-connections-full", "conntrack_full")];
+    const SUSPECTS: [(&str, &str); 3] = [
+        ("since-boot", "compaction_since_boot"),
+        ("table-of-connections-full", "conntrack_full"),
+        ("locks-in-a-circle", "kernel_warned"),
+    ];
     for (name, suspect) in SUSPECTS {
         let (text, _) = cases().find(|(text, _)| text.0 == name).expect("a case");
         assert_eq!(notes(&of_texts(&[text])), [suspect], "{name}");

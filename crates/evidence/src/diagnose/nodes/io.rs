@@ -510,9 +510,9 @@ pub(super) fn sequential(look: &Look<'_>) -> Answer {
     Answer::when(long, 0.5, vec![evidence]).backed([verdict])
 }
 
-/// Bytes a second below which no disk's bandwidth is used up: rotating ones carry 80 MB/s and more
-/// in sequence, small volumes of clouds are limited to some 40.
-const BANDWIDTH_MIN_BYTES: f64 = 32.0 * 1_048_576.0;
+/// Bytes a second below which no disk's bandwidth is used up: a rotating one carries half of that
+/// in 120 random requests of 64 KiB.
+const BANDWIDTH_MIN_BYTES: f64 = 16.0 * 1_048_576.0;
 
 /// Are the requests small, so that the disk's requests a second are the limit?
 pub(super) fn random(look: &Look<'_>) -> Answer {

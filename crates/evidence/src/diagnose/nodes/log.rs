@@ -184,7 +184,11 @@ pub(super) fn hardware(look: &Look<'_>) -> Answer {
 
 /// Did the kernel itself fail?
 pub(super) fn bugs(look: &Look<'_>) -> Answer {
-    about(look, &[Trouble::Bug], 0.5).and(reported(look, Trouble::Bug))
+    let answer = about(look, &[Trouble::Bug], 0.5).and(reported(look, Trouble::Bug));
+    // A kernel that failed once stays as it is until the next start.
+    let over = told(look, Trouble::Bug).is_none_or(|told| told.old == Some(true));
+    let mild = answer.mild && over;
+    answer.mild(mild)
 }
 
 /// Did a check within the kernel fail?

@@ -332,7 +332,7 @@ formats![
     (|line| line.has("ode") && line.begins("nNPa"), numa::begins),
     (
         |line| {
-            let listed = line.holds(" : ") && line.begins("m") || line.holds("Personalities :");
+            let listed = line.holds(" : ") && line.begins("mM") || line.holds("Personalities :");
             listed || line.begins("/") && line.ends(":")
         },
         mdstat::begins

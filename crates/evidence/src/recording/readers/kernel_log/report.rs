@@ -145,10 +145,11 @@ impl Reports {
     }
 
     fn headed(&mut self, kind: Kind, text: &str, at: When) -> Part {
-        // An oops says why it was before it says its number.
+        // An oops says why it was before it says its number, at once.
         if let Some((open, report)) = &mut self.open
             && report.kernel.is_none()
             && kind != Kind::Panic
+            && report.at.apart_s(at).is_none_or(|seconds| seconds < 1.0)
         {
             *open = kind.min(*open);
             report.learn(text);
