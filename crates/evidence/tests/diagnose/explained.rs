@@ -51,7 +51,9 @@ fn each_mechanism_is_found_and_its_likeness_is_not() {
 /// Counts since boot name a suspect, and no more.
 #[test]
 fn counts_since_boot_are_a_note() {
-    const SUSPECTS: [(&str, &str); 3] = [
+    const SUSPECTS: [(&str, &str); 5] = [
+        ("damaged-since-boot", "link_errors"),
+        ("space-that-df-does-not-miss", "filesystem_full"),
         ("since-boot", "compaction_since_boot"),
         ("table-of-connections-full", "conntrack_full"),
         ("locks-in-a-circle", "kernel_warned"),

@@ -197,7 +197,27 @@ pub(super) fn drops(look: &Look<'_>) -> Answer {
 
 /// Do packets arrive damaged?
 pub(super) fn errors(look: &Look<'_>) -> Answer {
-    any_above(look, &[Field::NetErrors], T::DropsHigh, NETWORK)
+    let now = any_above(look, &[Field::NetErrors], T::DropsHigh, NETWORK);
+    if now.verdict != Verdict::Unknown {
+        return now;
+    }
+    damaged_since_boot(look).unwrap_or(now)
+}
+
+/// Packets that arrived damaged since boot, of all: a link in order damages next to none.
+fn damaged_since_boot(look: &Look<'_>) -> Option<Answer> {
+    const DAMAGED_MIN: f64 = 100.0;
+    const DAMAGED_MIN_PERCENT: f64 = 0.01;
+    let damaged = look.top(Field::NetErrorCount)?;
+    let got = look.peak(Field::NetRxPacketCount, &damaged.subject)?;
+    let percent = damaged.value / (damaged.value + got.value).max(1.0) * 100.0;
+    let text = format!(
+        "{}: {} damaged packets since boot, {percent:.2} % of all",
+        damaged.subject,
+        write::number(damaged.value)
+    );
+    let much = damaged.value >= DAMAGED_MIN && percent >= DAMAGED_MIN_PERCENT;
+    Some(Answer::when(much, 0.3, vec![look.say(&damaged, &text)]).or_close(true))
 }
 
 /// Are receive rounds cut short with work left?

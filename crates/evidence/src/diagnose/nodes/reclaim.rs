@@ -558,8 +558,12 @@ fn idle_pool(look: &Look<'_>, free: &Seen, pool: &Seen) -> Answer {
         write::bytes(idle),
         write::bytes(pool.value)
     );
-    let much = idle >= IDLE_MIN_BYTES && idle * 2.0 >= pool.value;
-    Answer::when(much, 0.5, vec![look.say(free, &text)]).or_close(true).lacking(&[MEMINFO])
+    const IDLE_MIN_SHARE: f64 = 0.1;
+    let much = idle >= IDLE_MIN_BYTES && idle >= pool.value * IDLE_MIN_SHARE;
+    Answer::when(much, 0.5, vec![look.say(free, &text)])
+        .or_close(true)
+        .lacking(&[MEMINFO])
+        .mild(idle * 2.0 < pool.value)
 }
 
 /// Does the machine swap?

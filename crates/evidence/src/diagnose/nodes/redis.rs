@@ -324,8 +324,11 @@ fn hits(look: &Look<'_>, server: &str) -> Option<(f64, Evidence)> {
 /// the data is: judgement, what a small machine misses.
 const WASTED_MIN_BYTES: f64 = 536_870_912.0;
 
-/// Resident memory over what was handed out, and whether the difference is much.
-fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, bool)> {
+/// The same from which on it is worth a note.
+const WASTED_NOTED_BYTES: f64 = 67_108_864.0;
+
+/// Resident memory over what was handed out, and the difference in bytes where it is known.
+fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, f64)> {
     let data = state(look, Field::DataSize, server);
     let by_size = || {
         let rss = state(look, Field::DataRss, server)?;
@@ -334,15 +337,16 @@ fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, bool)> {
     };
     let said = state(look, Field::RssRatio, server).map(|seen| (seen.value, seen));
     let (ratio, seen) = said.or_else(by_size)?;
-    let large = data.is_some_and(|data| data.value * (ratio - 1.0) >= WASTED_MIN_BYTES);
-    Some((seen, ratio, large))
+    let wasted = data.map_or(0.0, |data| data.value * (ratio - 1.0));
+    Some((seen, ratio, wasted))
 }
 
 /// Is far more memory resident than the server uses?
 pub(super) fn resident(look: &Look<'_>) -> Answer {
     let fields = [Field::RssRatio, Field::DataRss];
     worst(look, KIND, &fields, REDIS, |server| {
-        let (seen, ratio, large) = ratio(look, server)?;
+        let (seen, ratio, wasted) = ratio(look, server)?;
+        let large = wasted >= WASTED_MIN_BYTES;
         let sizes = state(look, Field::DataRss, server).zip(state(look, Field::DataSize, server));
         let sizes = sizes.map_or_else(String::new, |(rss, data)| {
             format!(": {} for {}", write::bytes(rss.value), write::bytes(data.value))
@@ -351,7 +355,8 @@ pub(super) fn resident(look: &Look<'_>) -> Answer {
         let evidence = vec![look.say(&seen, &text)];
         let limit = look.limit(T::RssRatio);
         if !large || ratio < limit {
-            let near = large && look.is_close(ratio, limit);
+            let noted = wasted >= WASTED_NOTED_BYTES && ratio >= limit;
+            let near = noted || large && look.is_close(ratio, limit);
             return Some(Answer::when(near, 0.2, evidence).mild(true));
         }
         let inner = state(look, Field::AllocatorFragmentation, server);

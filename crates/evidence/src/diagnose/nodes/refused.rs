@@ -29,12 +29,24 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| look.lines(field, |_| true));
     let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
-    if top.is_none()
-        && let Some((evidence, old)) = no_space(look)
-    {
-        return Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS]);
+    let refused = no_space(look);
+    let Some(seen) = &top else {
+        return match refused {
+            Some((evidence, old)) => {
+                Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS])
+            }
+            None => look.judged(top, T::FsFull, 0.4, FILESYSTEMS),
+        };
+    };
+    match refused {
+        // What was full is so in a way that the listing does not show.
+        Some((evidence, _)) if seen.value < look.limit(T::FsFull) => {
+            let text = "the file systems that are listed have room: look at their inodes, at \
+                        quotas, and at what btrfs or ZFS has allocated";
+            Answer::yes(0.3, vec![evidence, look.say(seen, text)]).mild(true)
+        }
+        _ => look.judged(top, T::FsFull, 0.4, FILESYSTEMS),
     }
-    look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
 }
 
 fn number(look: &Look<'_>, setting: &str) -> Option<f64> {

@@ -246,7 +246,14 @@ fn plain(line: &mut Line<'_>) -> bool {
     let parts: Vec<&str> = out.split("**").collect();
     let inside = parts.iter().skip(1).step_by(2);
     let tight = |part: &&str| !part.is_empty() && part.trim().len() == part.len();
-    if parts.len() > 2 && parts.len() % 2 == 1 && inside.into_iter().all(tight) {
+    let paired = parts.len() > 2 && parts.len() % 2 == 1 && inside.into_iter().all(tight);
+    // Emphasis that begins on one line and ends on another.
+    let open = match parts.as_slice() {
+        [before, behind] if before.trim().is_empty() => behind.starts_with(char::is_alphanumeric),
+        [before, behind] => behind.trim().is_empty() && before.ends_with(char::is_alphanumeric),
+        _ => false,
+    };
+    if paired || open {
         out = Cow::Owned(parts.concat());
     }
     if out.contains("\\_") {

@@ -28,11 +28,18 @@ fn message(line: &str) -> Option<&str> {
     let line = when::behind_level(line);
     let mut named = None;
     while let Some(rest) = behind_name(named.unwrap_or(line)) {
+        // What stands far behind the name is another message, of lines that were joined.
+        if named.is_some_and(|message| message.len() - rest.len() > NAME_BYTES_MAX) {
+            break;
+        }
         named = Some(rest);
     }
     let timed = behind_time(named.unwrap_or(line).trim_start());
     timed.or(named).or_else(|| behind_facility(line))
 }
+
+/// Longest prefix of one more log before a message, in bytes.
+const NAME_BYTES_MAX: usize = 80;
 
 /// What follows the name that syslog gives the kernel; `kernel:` where it shows it to everybody
 /// (`Message from syslogd@db1`).

@@ -76,6 +76,10 @@ struct Links {
     names: Vec<String>,
 }
 
+/// How lines about an interface begin, where the blanks before them were lost.
+const DETAILS: [&str; 8] =
+    ["inet", "inet6", "ether", "loop", "link/ether", "link/loopback", "state", "collisions:0"];
+
 /// `RX:`, `TX`, and what follows.
 fn direction(word: &str) -> Option<&'static str> {
     match word.trim_end_matches(':') {
@@ -124,7 +128,9 @@ impl Reader for Links {
         }
         let words = words(line);
         let Some(first) = words.first() else { return Taken::Yes };
-        if !line.starts_with(char::is_whitespace) && direction(first).is_none() {
+        let detail = DETAILS.contains(first) || count(first).is_some() && !self.names.is_empty();
+        let ours = line.starts_with(char::is_whitespace) || detail;
+        if !ours && direction(first).is_none() {
             return Taken::No;
         }
         let names = std::mem::take(&mut self.names);

@@ -111,9 +111,15 @@ pub(super) fn is_logged(before: &str) -> bool {
         let named = last.contains(['.', '_', ':']) && !last.ends_with(['.', ':', ',']);
         return named && ["rror", "xception"].iter().any(|part| last.contains(part));
     }
-    // What a program could not do with a file, as perror(3) writes it: `Cannot open /proc/stat: `.
-    let object = before.strip_suffix(": ").and_then(|rest| rest.split_whitespace().next_back());
-    if object.is_some_and(|word| word.starts_with('/') || word.ends_with("()")) {
+    // What a program could not do with a file, as perror(3) writes it: `Cannot open /proc/stat: `,
+    // `cp: cannot create directory 'a': `.
+    let ended = before.strip_suffix(": ");
+    let object = ended.and_then(|rest| rest.split_whitespace().next_back());
+    let named = ended.and_then(|rest| rest.split_once(": ")).is_some_and(|(name, rest)| {
+        let short = !name.is_empty() && !name.contains(char::is_whitespace);
+        short && rest.starts_with("cannot ")
+    });
+    if named || object.is_some_and(|word| word.starts_with('/') || word.ends_with("()")) {
         return true;
     }
     let words: Vec<&str> = before.split_whitespace().take(WORDS_MAX).collect();

@@ -52,7 +52,7 @@ fn is_own(line: &str) -> bool {
     match pair(line) {
         Some(("State" | "Last State", state)) => STATES.contains(&state),
         Some(("Restart Count", restarts)) => count(restarts).is_some(),
-        Some(("Reason", reason)) => reason == "OOMKilled",
+        Some(("Reason", reason)) => matches!(reason, "OOMKilled" | "Evicted"),
         Some(("Allocated resources", "")) => true,
         _ => events::heads(line),
     }
@@ -147,6 +147,10 @@ impl Describe {
             ("Volumes" | "Conditions", "") => self.in_containers = false,
             ("State" | "Last State", _) => self.over = value == "Terminated",
             ("Reason", "OOMKilled") => self.container.killed = true,
+            ("Reason", "Evicted") => {
+                let pod = if self.object.is_empty() { "a pod" } else { &self.object };
+                out.put(Field::ClusterEvents, &Subject::part(pod, value), None, 1.0);
+            }
             ("Exit Code", code) if self.over => self.container.exit = count(code),
             ("Finished", time) if self.over => self.container.ended = clock_before(time),
             ("Restart Count", restarts) => self.container.restarts = count(restarts),
