@@ -50,7 +50,9 @@ const LISTED_MAX: usize = 4;
 fn judge(look: &Look<'_>) -> Answer {
     let conditions = look.sorted(Field::NodeCondition, |_| true);
     let of_trouble = |subject: &Subject| match subject {
-        Subject::Part { name, .. } => TROUBLE.contains(&name.as_str()),
+        Subject::Part { service, name } => {
+            TROUBLE.contains(&name.as_str()) || service == "node low on resource"
+        }
         _ => false,
     };
     let events = look.sorted(Field::ClusterEvents, |_| true);

@@ -33,7 +33,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Of all packets. Judgement: TCP is slowed down by far fewer.
 const DROPPED_MIN_PERCENT: f64 = 1.0;
 /// The same for a full ring, which nothing but a lack of time or room fills.
-const MISSED_MIN_PERCENT: f64 = 0.1;
+const MISSED_MIN_PERCENT: f64 = 0.05;
 /// Fewer are a burst long ago.
 const MISSED_MIN: f64 = 10_000.0;
 

@@ -5,7 +5,6 @@ use super::prelude::*;
 use super::traffic::Traffic;
 use crate::diagnose::interval::{episodes, spacing_s};
 use crate::recording::readers::kernel_log::DISK_LOG;
-use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 use std::collections::BTreeSet;
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.
@@ -164,38 +163,6 @@ fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
         evidence.push(Evidence::derived(text));
     }
     evidence
-}
-
-/// Do programs wait for storage over the network?
-pub(super) fn remote(look: &Look<'_>) -> Answer {
-    // Without CPUs that wait there is nothing to explain.
-    if look.mean_of(Field::CpuIowait).is_none() {
-        return Answer::unknown(&[CPU]);
-    }
-    let busiest = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
-    let Some(busiest) = busiest else { return Answer::unknown(&[DISKS]) };
-    let limit = look.limit(T::DiskInUse);
-    let evidence = vec![look.quote(&busiest)];
-    if busiest.value >= limit {
-        return Answer::no(evidence);
-    }
-    let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
-                went to another machine";
-    let waits = Some(super::tasks::remote(look)).filter(Answer::is_yes);
-    let waits = waits.into_iter().flat_map(|answer| answer.evidence);
-    let answer = Answer::yes(0.5, evidence).and([Evidence::derived(text)]).and(waits);
-    match look.setting(REMOTE_MOUNTS) {
-        // Local disks of another kind, such as those that a program serves.
-        Some(mounts) if mounts.text == NONE_REMOTE => {
-            let text = "no file system of another machine is mounted";
-            Answer::unknown(&[DISKS]).and([look.cite(mounts, text)])
-        }
-        Some(mounts) => {
-            let text = format!("mounted from another machine: {}", mounts.text);
-            answer.and([look.cite(mounts, &text)])
-        }
-        None => answer.lacking(&[MOUNTS]),
-    }
 }
 
 /// A request that takes less is served as fast as flash does (0.10 to 0.28 ms in
@@ -564,19 +531,6 @@ pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
     largest.take(2).collect()
 }
 
-/// For a file server: which peers send.
-fn clients(look: &Look<'_>) -> Vec<Evidence> {
-    let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
-    let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
-    let flows = look.sorted(Field::FlowReceived, nfs);
-    let said = flows.iter().filter(|seen| seen.value > 0.0).take(3).map(|seen| {
-        let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
-        let rate = write::value(seen.field.about().unit, seen.value);
-        look.say(seen, &format!("NFS client {remote} sends {rate}"))
-    });
-    said.collect()
-}
-
 /// Who reads and writes by a listing of another time: a lead, and no more.
 fn at_another_time(look: &Look<'_>) -> Option<Answer> {
     const FIELDS: [Field; 3] = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
@@ -604,7 +558,7 @@ pub(super) fn known(look: &Look<'_>) -> Answer {
     if found.is_empty() {
         return at_another_time(look).unwrap_or_else(|| Answer::unknown(&[DISK_WHO]));
     }
-    let clients = clients(look);
+    let clients = super::remote::clients(look);
     let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));
     let answer = Answer::yes(0.3, found);
     if serves && clients.is_empty() { answer.lacking(&[FLOWS]) } else { answer.and(clients) }

@@ -248,7 +248,7 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
         Evidence::derived(format!("order {order:.0} is a block of {size} in one piece{free}"))
     });
     // What fails in pieces that are still there fails again.
-    let still = super::memory::fragmentation(look);
+    let still = super::blocks::fragmentation(look);
     let lasts = answer.is_yes() && still.is_yes();
     let mild = answer.mild && !lasts;
     answer.and(size).and(still.evidence.into_iter().filter(|_| lasts)).mild(mild)
@@ -258,6 +258,14 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
 pub(super) fn page_refused(look: &Look<'_>) -> Option<Answer> {
     let answer = about(look, &[Trouble::NoPage], 0.4);
     answer.is_yes().then(|| answer.lacking(&[MEMINFO]))
+}
+
+/// Whether a link went down again and again: a cable, plug, port or peer.
+pub(super) fn link_flaps(look: &Look<'_>) -> Option<Answer> {
+    /// A restart of the machine or of its peer takes a link down once or twice.
+    const DOWNS_MIN: f64 = 4.0;
+    let often = told(look, Trouble::LinkDown)?.lines.value >= DOWNS_MIN;
+    often.then(|| about(look, &[Trouble::LinkDown], 0.3))
 }
 
 /// Other known lines: quoted, and no alarm.

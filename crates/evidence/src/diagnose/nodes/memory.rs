@@ -3,42 +3,6 @@
 use super::prelude::*;
 use crate::diagnose::machine::memory as machine;
 
-/// Is there no free block of a huge page's size though memory is free?
-pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
-    let index = look.line(Field::Fmfi, &Subject::Machine);
-    let seen = index.and_then(|line| look.highest(&line));
-    let Some(seen) = seen else { return Answer::unknown(&[BUDDYINFO]) };
-    let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
-    let evidence = vec![look.quote(&seen)];
-    Answer::when(seen.value >= look.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
-}
-
-/// Do faults that want a huge page get none?
-pub(super) fn fallback(look: &Look<'_>) -> Answer {
-    let rates = (look.mean_of(Field::ThpFaultFallback), look.mean_of(Field::ThpFaultAlloc));
-    let counts =
-        || (look.state(Field::ThpFaultFallbackCount), look.state(Field::ThpFaultAllocCount));
-    let (failed, given, since) = match (rates, counts()) {
-        ((Some(failed), Some(given)), _) => (failed, given, " a second"),
-        (_, (Some(failed), Some(given))) => (failed, given, " since boot"),
-        _ => return Answer::unknown(&[VMSTAT]),
-    };
-    let all = failed.value + given.value;
-    let percent = if all > 0.0 { failed.value / all * 100.0 } else { 0.0 };
-    let text = format!(
-        "{} of {} huge-page faults{since} found none: {percent:.0} %",
-        write::number(failed.value),
-        write::number(all)
-    );
-    let evidence = vec![look.say(&failed, &text)];
-    if failed.value >= 1.0 && percent >= look.limit(T::ThpFallback) {
-        Answer::yes(0.3, evidence)
-    } else {
-        // What was so since boot rules out nothing of now.
-        Answer::no(evidence).if_close(since == " since boot" && failed.value > 0.0)
-    }
-}
-
 /// Are there partially mapped huge pages?
 pub(super) fn bloat(look: &Look<'_>) -> Answer {
     const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\

@@ -2,6 +2,7 @@
 
 mod age;
 mod balance;
+mod blocks;
 mod cpu;
 mod defaults;
 mod disk;
@@ -25,6 +26,7 @@ mod profile;
 mod reclaim;
 mod redis;
 mod refused;
+mod remote;
 mod servers;
 mod tasks;
 mod threads;
@@ -77,7 +79,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("io.random", io::random),
     ("io.who", io::known),
     ("io.latency", io::latency),
-    ("io.remote", io::remote),
+    ("io.remote", remote::remote),
     ("io.swap", reclaim::swapping),
     ("disk.saturated", io::clogged),
     ("disk.sequential", io::sequential),
@@ -145,8 +147,8 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("memory.swap", reclaim::swapping),
     ("memory.short", memory::short),
     ("memory.killed", memory::killed),
-    ("memory.fragmentation", memory::fragmentation),
-    ("memory.fallback", memory::fallback),
+    ("memory.fragmentation", blocks::fragmentation),
+    ("memory.fallback", blocks::fallback),
     ("memory.bloat", memory::bloat),
     ("balance.cpus", balance::cpus),
     ("server.full", balance::servers),

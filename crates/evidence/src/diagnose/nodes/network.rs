@@ -201,7 +201,8 @@ pub(super) fn errors(look: &Look<'_>) -> Answer {
     if now.verdict != Verdict::Unknown {
         return now;
     }
-    damaged_since_boot(look).unwrap_or(now)
+    let flaps = super::log::link_flaps(look);
+    flaps.or_else(|| damaged_since_boot(look)).unwrap_or(now)
 }
 
 /// Packets that arrived damaged since boot, of all: a link in order damages next to none.

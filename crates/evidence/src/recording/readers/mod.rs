@@ -82,6 +82,7 @@ mod vmstat;
 mod vmstat_counts;
 mod words;
 mod zoneinfo;
+mod zpool;
 
 pub(super) use prompt::is_tool;
 pub use reader::{LINES_AROUND, Lines, Reader, Taken};
@@ -337,6 +338,7 @@ formats![
         },
         mdstat::begins
     ),
+    (|line| line.has("pol:") && line.is_named(1) || line.has("state:"), zpool::begins),
     (
         |line| {
             let map = line.holds(" dm-") || line.holds("features=") || line.holds("policy=");

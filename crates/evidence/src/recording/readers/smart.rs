@@ -88,8 +88,8 @@ mod tests {
     #[test]
     fn attributes_in_any_layout() {
         for text in [
-            "  5 Reallocated_Sector_Ct   0x0033   100   100   005    Pre-fail  Always       -       96\n\
-             197 Current_Pending_Sector  0x0022   100   100   000    Old_age   Always   In_the_past 8 (0 3)\n",
+            "  5 Reallocated_Sector_Ct   0x0033 100 100 005 Pre-fail Always   -   96\n\
+             197 Current_Pending_Sector  0x0022 100 100 000 Old_age Always In_the_past 8 (0 3)\n",
             "  5 Reallocated_Sector_Ct   PO--CK   100   100   010    -    96\n\
              197 Current_Pending_Sector  -O--C-   100   100   000    -    8\n",
             "Reallocated_Sector_Ct    val=100 worst=100 thresh=010  raw=96\n\

@@ -117,7 +117,7 @@ fn said(line: &str) -> Vec<Found<'_>> {
         let Some((statement, said)) = found else { continue };
         let before = line.get(..at).unwrap_or_default();
         let first = !before.contains(|c: char| c.is_alphanumeric());
-        let own = first || before.ends_with(": ");
+        let own = first || before.trim_end_matches(['\'', '"']).ends_with(": ");
         let logged = is_logged(before) || own && statement.template.bare;
         if let Some(field) = meant(statement.field, line).filter(|_| logged) {
             all.push((statement, field, said));

@@ -86,9 +86,23 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
     }
     let fits = |words: &[String]| words.iter().all(|word| text.contains(word));
     let found = MESSAGES.iter().find(|(_, words)| fits(words)).map(|(kind, _)| *kind)?;
+    if found == Trouble::Corrected && is_uncorrected(&text) {
+        return Some(Trouble::Uncorrected);
+    }
     // Without a number it is not known to be more than one page.
     let single = ["order:0", "order: 0", " 0-order"].iter().any(|words| text.contains(words));
     Some(if found == Trouble::NoBlock && single { Trouble::NoPage } else { found })
+}
+
+/// Whether a machine check, `machine check: 0 bank 4: be00000000800400`, was not corrected:
+/// `MCI_STATUS_UC` in `arch/x86/include/asm/mce.h`.
+fn is_uncorrected(text: &str) -> bool {
+    const UNCORRECTED: u64 = 1 << 61;
+    let status = text.split_once("bank ").and_then(|(_, rest)| rest.split_once(": "));
+    let status = status.and_then(|(_, rest)| rest.split_whitespace().next());
+    let status = status.filter(|word| word.len() >= 15);
+    let bits = status.and_then(|word| u64::from_str_radix(word, 16).ok());
+    bits.is_some_and(|bits| bits & UNCORRECTED != 0)
 }
 
 /// How the kernel's messages begin, and whether a digit has to follow.
