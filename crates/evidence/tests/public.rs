@@ -81,6 +81,8 @@ pub(crate) fn section() -> String {
     out += "healthy: quiet | too little: quiet | Brier |\n";
     out += &format!("{}|\n", "|---".repeat(8));
     let rounds: BTreeSet<&str> = all.iter().map(|case| case.round).collect();
+    let mut rounds: Vec<&str> = rounds.into_iter().collect();
+    rounds.sort_by_key(|round| round.parse::<u32>().unwrap_or(0));
     for round in &rounds {
         let mine: Vec<&Case<'_>> = all.iter().filter(|case| case.round == *round).collect();
         let of_kind = |expected: &str, listed: Option<bool>| -> Vec<&Case<'_>> {

@@ -74,7 +74,18 @@ fn behind_time(line: &str) -> Option<&str> {
         [later] => later.strip_prefix('+').is_some_and(|seconds| number(seconds).is_some()),
         _ => false,
     };
-    (since_boot || wall).then(|| rest.trim_start())
+    let rest = rest.trim_start();
+    (since_boot || wall && !is_of_apache(rest)).then_some(rest)
+}
+
+/// Whether what follows a date is of a web server's log, which has its level there: `[error] `,
+/// `[mpm_event:notice] `.
+fn is_of_apache(rest: &str) -> bool {
+    const LEVELS: [&str; 8] =
+        ["emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"];
+    let inside = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let level = inside.map(|(inside, _)| inside.rsplit(':').next().unwrap_or(inside));
+    level.is_some_and(|level| LEVELS.contains(&level))
 }
 
 /// Commands that show the kernel's log, perhaps without its times.
