@@ -12,7 +12,7 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench soak shop lint deps hooks clean install uninstall dist
+.PHONY: help try test bench peers soak shop lint deps hooks clean install uninstall dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
@@ -20,6 +20,7 @@ help:
 	@echo 'make dist   a static tarball and a Debian package, in target/dist'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
+	@echo 'make peers  how much is read of the data of other tools in DIR'
 	@echo 'make soak   the long tests, thousands of seeds, and the package in a clean Debian'
 	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
@@ -91,6 +92,10 @@ test:
 bench:
 	@scripts/deps.sh build
 	@scripts/bench.sh
+
+peers:
+	@scripts/deps.sh build
+	cargo run --quiet --release -p hugewise-evidence --example peers -- "$(DIR)"
 
 soak:
 	@scripts/deps.sh test

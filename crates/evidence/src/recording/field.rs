@@ -311,6 +311,7 @@ fields_of_programs! {
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
     ProcAnon "process.anon_bytes" Bytes Instant "its resident anonymous memory (RssAnon)";
     ProcPrivate "process.private_bytes" Bytes Instant "its own writable memory (VmData, VmStk)";
+    ProcDeleted "process.deleted_bytes" Bytes Instant "deleted files that it keeps open";
     ResidentAll "process.resident_sum_bytes" Bytes Instant "resident memory of all processes";
     ProcThpOff "process.thp_off" Count Instant "it takes no huge pages (1) or may (0)";
     ProcRemoteWait "process.waits_for_server" Count Instant "it waits for a file server";

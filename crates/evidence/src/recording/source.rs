@@ -87,6 +87,7 @@ kinds! {
     Limits "/proc/PID/limits";
     Auditctl "auditctl -s";
     Ps "ps";
+    Lsof "lsof";
     Uptime "uptime";
     Mounts "mounts";
     Df "df";

@@ -13,10 +13,18 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     limits: &[T::GcPause, T::GcShare],
     leads_to: &[Cause::GcPauses],
     remedies: &[
-        Remedy::new(
+        Remedy::only(
+            When::JavaBefore(9),
+            Reach::Look,
+            "see how large the objects are",
+            "java -XX:+PrintAdaptiveSizePolicy ...",
+            "'allocation request' of half a region or more",
+        ),
+        Remedy::only(
+            When::Java(9),
             Reach::Look,
             "see which objects are that large",
-            "java -Xlog:gc+humongous=debug ...  # jcmd PID GC.class_histogram | head",
+            "java -Xlog:gc+humongous=debug ...",
             "arrays of half a region or more",
         ),
         Remedy::new(

@@ -26,6 +26,20 @@ fn no_space(look: &Look<'_>) -> Option<(Evidence, bool)> {
 
 /// Is a file system full?
 pub(super) fn full(look: &Look<'_>) -> Answer {
+    filled(look).and(deleted(look))
+}
+
+/// The process that keeps most deleted files open, if they are large.
+fn deleted(look: &Look<'_>) -> Option<Evidence> {
+    const LARGE_BYTES: f64 = 1_073_741_824.0;
+    let most = look.top(Field::ProcDeleted).filter(|most| most.value >= LARGE_BYTES)?;
+    let bytes = write::bytes(most.value);
+    let text = format!("{} keeps {bytes} of deleted files: free when it closes them", most.subject);
+    Some(look.say(&most, &text))
+}
+
+/// By how full file systems are, and by what programs were told.
+fn filled(look: &Look<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| look.lines(field, |_| true));
     let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));

@@ -10,6 +10,39 @@ use hugewise_base::parse::diskstats::{Disk, SECTOR_BYTES, is_partition, parse};
 /// Devices that are no disks of their own.
 const LEFT_OUT: [&str; 2] = ["loop", "ram"];
 
+/// A row of `vmstat -d`: ten counts behind a name, and perhaps a date and a time. The time of all
+/// requests is that of reads and writes (`diskstats_show` in `block/genhd.c`, Linux 5.0).
+fn disk_of_vmstat(line: &str) -> Option<Disk> {
+    let words = words(line);
+    let name = words.first().filter(|name| !name.starts_with(|c: char| c.is_ascii_digit()))?;
+    let counts: Option<Vec<u64>> = words.get(1..11)?.iter().map(|word| count(word)).collect();
+    let counts = counts?;
+    let dated = matches!(words.get(11..), Some([] | [_, _]));
+    let [reads, read_merges, read_sectors, read_ms, rest @ ..] = counts.as_slice() else {
+        return None;
+    };
+    let [writes, write_merges, write_sectors, write_ms, _, busy_s] = rest else { return None };
+    dated.then(|| Disk {
+        name: (*name).to_owned(),
+        reads: *reads,
+        read_merges: *read_merges,
+        read_sectors: *read_sectors,
+        read_ms: *read_ms,
+        writes: *writes,
+        write_merges: *write_merges,
+        write_sectors: *write_sectors,
+        write_ms: *write_ms,
+        busy_ms: busy_s.saturating_mul(1000),
+        queue_ms: read_ms.saturating_add(*write_ms),
+        ..Disk::default()
+    })
+}
+
+/// The first line above the rows of `vmstat -d`.
+fn is_heading_of_vmstat(line: &str) -> bool {
+    line.starts_with("disk- ---")
+}
+
 /// The device of a line.
 fn disk(line: &str) -> Option<Disk> {
     // Fifteen words at least: other tables of numbers are narrower or have no name.
@@ -48,15 +81,19 @@ fn time(line: &str) -> Option<(Stamp, f64)> {
 /// Begins at a device, or at a time with one below.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
+    let of_vmstat = is_heading_of_vmstat(line);
     let timed = time(line).is_some() && disk(lines.ahead(1)).is_some();
-    if !timed {
+    if !timed && !of_vmstat {
         disk(line)?;
     }
-    Some(lines.resume(SourceKind::Diskstats, Diskstats::default(), out))
+    let reader = Diskstats { of_vmstat, ..Diskstats::default() };
+    Some(lines.resume(SourceKind::Diskstats, reader, out))
 }
 
 #[derive(Default)]
 struct Diskstats {
+    /// Whether its rows are those of `vmstat -d`.
+    of_vmstat: bool,
     /// When the look that is read now was taken.
     time: Option<(Stamp, f64)>,
     /// Its devices.
@@ -130,7 +167,12 @@ impl Reader for Diskstats {
             self.time = Some(time);
             return Taken::Yes;
         }
-        let Some(disk) = disk(line) else {
+        let heading = is_heading_of_vmstat(line) || line.trim_start().starts_with("total merged");
+        if self.of_vmstat && heading {
+            return Taken::Yes;
+        }
+        let found = if self.of_vmstat { disk_of_vmstat(line) } else { disk(line) };
+        let Some(disk) = found else {
             // What else is in such a look: partitions had four counts before Linux 2.6.25.
             let part = !self.look.is_empty() && is_old_partition(line);
             return if part { Taken::Yes } else { Taken::No };
@@ -189,6 +231,20 @@ mod tests {
             let part = Subject::Disk("sdb1".to_owned());
             assert!(values(&recording, Field::DiskWriteCount, &part).is_empty());
         }
+    }
+
+    #[test]
+    fn vmstat_has_the_same_counts_in_other_columns() {
+        let text = "disk- ------------reads------------ ------------writes----------- -----IO---\n\
+                    \x20      total merged sectors   ms  total merged sectors   ms    cur    sec\n\
+                    sda     1000     10   80000 5000    400      6   32000 9000      2     12\n\
+                    sr0        0      0       0    0      0      0       0    0      0      0\n";
+        let recording = read(text);
+        all_understood(&recording);
+        let of = |field| values(&recording, field, &Subject::Disk("sda".to_owned()));
+        assert_eq!(of(Field::DiskReadCount), [1000.0]);
+        assert_eq!(of(Field::DiskWriteTotal), [32_000.0 * 512.0]);
+        assert_eq!(of(Field::DiskBusyTime), [12_000.0]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod kube;
 mod links;
 mod listing;
 mod log_prefix;
+mod lsof;
 mod machine_facts;
 pub mod mdstat;
 mod meminfo;
@@ -305,13 +306,15 @@ formats![
     (
         |line| {
             let device = line.words_min(14) && line.begins_with_digit();
-            device || line.words_max(4) && line.any("0123456789")
+            let of_vmstat = line.has("disk-reaw");
+            device || of_vmstat || line.words_max(4) && line.any("0123456789")
         },
         diskstats::begins
     ),
     (listing::may, listing::begins),
     (listing::may_line, listing::begins_line),
     (|line| line.awaited, ps::begins),
+    (|line| line.has("COMANDPIUSERF") || line.has("(delt)"), lsof::begins),
     (
         |line| {
             let load = line.has("/.") && line.words_min(5) && line.words_max(5);

@@ -12,7 +12,13 @@ use crate::recording::{Builder, SourceKind};
 
 /// Most bytes of a profile without its compression: an hour of a service with 1,000 goroutines has
 /// fewer than 10 MB.
-const BYTES_MAX: usize = 128 << 20;
+const BYTES_MAX: usize = 64 << 20;
+
+/// Most strings, samples, locations and functions together: 16 to 64 bytes each.
+const ITEMS_MAX: usize = 1 << 20;
+
+/// Most fields of one of them, and most numbers of a field: a chain of calls has as many.
+const FIELDS_MAX: usize = 1 << 16;
 
 /// How gzip begins, and how many bytes its head has at least (RFC 1952).
 const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
@@ -61,11 +67,11 @@ fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     Some((key >> 3, value))
 }
 
-/// All fields of a message. `None`: it is none.
+/// All fields of a part of a profile. `None`: it is none, or has too many.
 fn fields(mut rest: &[u8]) -> Option<Vec<(u64, Value<'_>)>> {
     let mut all = Vec::new();
     while !rest.is_empty() {
-        all.push(field(&mut rest)?);
+        all.push(field(&mut rest).filter(|_| all.len() < FIELDS_MAX)?);
     }
     Some(all)
 }
@@ -78,7 +84,7 @@ fn numbers(fields: &[(u64, Value<'_>)], wanted: u64) -> Option<Vec<u64>> {
             (_, Value::Number(value)) => all.push(value),
             (_, Value::Bytes(mut packed)) => {
                 while !packed.is_empty() {
-                    all.push(varint(&mut packed)?);
+                    all.push(varint(&mut packed).filter(|_| all.len() < FIELDS_MAX)?);
                 }
             }
         }
@@ -109,9 +115,14 @@ struct Messages<'a> {
 
 impl<'a> Messages<'a> {
     fn of(text: &'a [u8]) -> Option<Self> {
-        let mut all = Self::default();
-        for (about, value) in fields(text)? {
+        let (mut all, mut rest, mut items) = (Self::default(), text, 0);
+        while !rest.is_empty() {
+            let (about, value) = field(&mut rest)?;
             let Value::Bytes(part) = value else { continue };
+            items += 1;
+            if items > ITEMS_MAX {
+                return None;
+            }
             if about == 6 {
                 all.strings.push(part);
                 continue;
@@ -291,6 +302,8 @@ mod tests {
         for other in [&b"Mem: 1 2 3\n"[..], &[0xff; 40], &[]] {
             assert!(!read("x", &zipped(other), &mut Builder::new()));
         }
+        let many = [2 << 3 | 2, 0].repeat(ITEMS_MAX + 1);
+        assert!(Messages::of(&many).is_none() && Messages::of(&many[2..]).is_some());
         let bomb = zipped(&[0; 10_001]);
         assert!(unpacked(&bomb, 10_001).is_some() && unpacked(&bomb, 10_000).is_none());
     }
