@@ -35,20 +35,19 @@ const fn kind(name: &'static str, folder: &'static str, ends: &'static str, trut
     Kind { name, folder, ends, truth }
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 13] = [
     kind("perf script", "FlameGraph/test", ".txt", samples_as_folded),
     kind("folded stacks", "FlameGraph/test/results", ".txt", folded),
     kind("kernel oopses", "satyr/tests/kerneloopses", "", reported),
     kind("slow logs of MySQL", "percona-toolkit/t/lib/samples/slowlogs", ".txt", slow_log),
     kind("process lists of MySQL", "percona-toolkit/t/lib/samples/pl", ".txt", unknown),
-    kind("status of InnoDB", "percona-toolkit/t/lib/samples", ".txt", unknown),
+    kind("other samples of MySQL", "percona-toolkit/t/lib/samples", ".txt", unknown),
     kind("diskstats", "percona-toolkit/t/pt-diskstats/samples", ".txt", unknown),
     kind("logs of PostgreSQL", "pgbadger/t/fixtures", "", unknown),
     kind("GC logs of HotSpot", "GCViewer/src/test/resources/openjdk", ".txt", unknown),
     kind("GC logs of IBM", "GCViewer/src/test/resources/ibm", "", unknown),
     kind("GC logs of JRockit", "GCViewer/src/test/resources/jrockit", "", unknown),
-    kind("reports of sysstat", "sysstat/tests", "", unknown),
-    kind("tools on Ubuntu 18.04", "jc/tests/fixtures/ubuntu-18.04", ".out", unknown),
+    kind("all files of sysstat's tests", "sysstat/tests", "", unknown),
     kind("tools on CentOS 7.7", "jc/tests/fixtures/centos-7.7", ".out", unknown),
 ];
 
