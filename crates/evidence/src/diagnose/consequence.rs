@@ -29,7 +29,7 @@ static FOLLOWS: LazyLock<Vec<(Cause, Vec<Cause>)>> = LazyLock::new(|| {
             _ => row.refuse("the section is neither groups nor roots"),
         }
     }
-    follows.extend(explain::ALL.iter().map(|it| (it.cause, it.leads_to.to_vec())));
+    follows.extend(explain::all::ALL.iter().map(|it| (it.cause, it.leads_to.to_vec())));
     follows
 });
 

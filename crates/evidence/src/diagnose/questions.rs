@@ -31,7 +31,7 @@ pub static ALL: LazyLock<Vec<Node>> = LazyLock::new(|| {
             }
         },
     );
-    all.extend(explain::ALL.iter().map(|explanation| explanation.node()));
+    all.extend(explain::all::ALL.iter().map(|explanation| explanation.node()));
     all
 });
 
@@ -52,7 +52,7 @@ static ABOUT: LazyLock<Vec<About>> = LazyLock::new(|| {
 });
 
 fn explanation(cause: Cause) -> Option<&'static Explanation> {
-    explain::ALL.iter().copied().find(|explanation| explanation.cause == cause)
+    explain::all::ALL.iter().copied().find(|explanation| explanation.cause == cause)
 }
 
 fn about(row: &Row, _: Cause) -> About {

@@ -1,8 +1,10 @@
 //! Explanations: one file each, with the question, what judges it, what a yes means and what to do.
 //!
-//! A new one is its file and its two lines here; the schema of the output lists its name.
+//! A new one is its file and its two lines here; the schema of the output lists its name. Nothing
+//! is imported here: the causes are made of this table as well as [the list](all).
 
 mod accept_queue;
+pub(super) mod all;
 mod close_wait;
 mod cluster_condition;
 mod cluster_node;
@@ -56,8 +58,6 @@ mod undo_log;
 mod vacuum_held;
 mod waits_for_disk;
 mod worker_limit;
-
-use super::explanation::Explanation;
 
 /// All explanations, in the order in which they are asked: file, variant and name of the cause.
 macro_rules! explained {
@@ -117,11 +117,3 @@ macro_rules! explained {
     };
 }
 pub(super) use explained;
-
-macro_rules! list {
-    ($($file:ident $variant:ident $key:literal,)+) => {
-        /// All of them.
-        pub(super) const ALL: &[&Explanation] = &[$(&$file::EXPLANATION),+];
-    };
-}
-explained!(list);
