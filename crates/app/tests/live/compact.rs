@@ -167,7 +167,7 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     let runs = |s: &Value| s["compaction"]["totals"]["runs"].as_u64() >= Some(1);
     manager.wait("a run", runs)?;
     let enough = |s: &Value| s["promoted"].as_u64() >= Some(PROMOTED);
-    let status = manager.wait("promotions", enough)?;
+    let status = manager.wait("promotions", enough).with_context(|| runs_of(&scratch))?;
     hold.verify()?;
     ensure!(kept.as_slice().iter().step_by(16 * PAGE).all(|byte| *byte == 1), "data was lost");
     manager.stop()?.expect(0)?;
@@ -183,6 +183,13 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     ensure!(won >= PROMOTED, "{won} blocks were made in {} runs", runs.len());
     init::say(&format!("{won} blocks made in {} runs: {}", runs.len(), runs[0]));
     Ok(())
+}
+
+/// What the journal has of the runs, for a reader of a failure.
+fn runs_of(scratch: &Scratch) -> String {
+    let all = journal(scratch).unwrap_or_default();
+    let runs = all.iter().filter(|record| record["record"] == "compaction");
+    runs.map(|run| format!("{run}\n")).collect()
 }
 
 /// Blocks that a burst of faults took are made again before the next one, though nothing waits to

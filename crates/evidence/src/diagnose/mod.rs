@@ -49,7 +49,7 @@ pub use tree::Asked;
 pub use write::value as written;
 
 use self::remedy::{Facts, version as remedy_version};
-use crate::recording::{Field, Problem, Recording, Source, Unrecognised};
+use crate::recording::{Field, LogSummary, Problem, Recording, Source, Unrecognised};
 
 /// Version of the JSON form of a [`Diagnosis`].
 pub const SCHEMA: u32 = 1;
@@ -78,6 +78,8 @@ pub struct Diagnosis {
     pub hosts: Vec<Examined>,
     /// What was read.
     pub sources: Vec<Source>,
+    /// Logs in no format of their own: what stands out in them.
+    pub logs: Vec<LogSummary>,
     /// Lines that nobody understood.
     pub unrecognised: Vec<Unrecognised>,
     /// What went wrong in reading.
@@ -131,6 +133,7 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         findings,
         hosts,
         sources: recording.sources.clone(),
+        logs: recording.logs.clone(),
         unrecognised: recording.unrecognised.clone(),
         problems: recording.problems.clone(),
     }

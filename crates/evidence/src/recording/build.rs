@@ -14,7 +14,7 @@ use super::{
     Clock, Field, Host, Point, Problem, Protocol, Quote, Recording, Restart, Series, Socket,
     SocketState, Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
 };
-use hugewise_base::parse::{FOUND_CHARS_MAX, PROBLEMS_MAX};
+use hugewise_base::parse::PROBLEMS_MAX;
 
 /// Most values a recording takes: 24 bytes each, so about 120 MB. A day of `sar` at one minute
 /// with all reports on 2 CPUs has half a million.
@@ -466,21 +466,8 @@ impl Builder {
             }
             return;
         }
-        // Whoever pastes a ticket may paste a password: of a line that nobody knows only its first
-        // word is kept, up to where a value could begin.
-        // Ornaments tell nothing: `==> memory.pressure <==`.
-        let mut words = text.split_whitespace();
-        let word = words.find(|word| word.contains(char::is_alphanumeric));
-        let word = word.unwrap_or_default().trim_start_matches(['=', ':', '[', '.']);
-        let word = word.split(['=', ':']).next().unwrap_or_default();
-        let start = word.chars().take(FOUND_CHARS_MAX).collect();
-        let input = self.input.clone();
-        self.out.unrecognised.push(Unrecognised {
-            input,
-            first_line: line,
-            last_line: line,
-            start,
-        });
+        let part = Unrecognised::of_line(&self.input, line, text);
+        self.out.unrecognised.push(part);
     }
 
     /// Whether anything of the current input was understood.

@@ -11,6 +11,7 @@ pub mod cgroup_file;
 mod expected;
 mod field;
 mod finish;
+mod log;
 mod looks;
 mod normalise;
 mod programs;
@@ -26,12 +27,14 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hugewise_base::parse::FOUND_CHARS_MAX;
 use hugewise_base::stats::mean;
 use serde::Serialize;
 
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
 pub use expected::Met;
 pub use field::Field;
+pub use log::{LogSummary, Observation, Observed, sorted_by_template};
 use normalise::lead;
 pub use scan::{Foreign, LONG_BYTES, foreign, is_whole, normalised};
 pub use source::{Clock, Source, SourceId, SourceKind};
@@ -249,6 +252,20 @@ pub struct Unrecognised {
     pub start: String,
 }
 
+impl Unrecognised {
+    /// A single line. A ticket may contain a password: of a line that no reader knows only its
+    /// first word is kept, up to where a value could begin.
+    fn of_line(input: &str, line: usize, text: &str) -> Self {
+        // Ornaments tell nothing: `==> memory.pressure <==`.
+        let mut words = text.split_whitespace();
+        let word = words.find(|word| word.contains(char::is_alphanumeric));
+        let word = word.unwrap_or_default().trim_start_matches(['=', ':', '[', '.']);
+        let word = word.split(['=', ':']).next().unwrap_or_default();
+        let start = word.chars().take(FOUND_CHARS_MAX).collect();
+        Self { input: input.to_owned(), first_line: line, last_line: line, start }
+    }
+}
+
 /// Something about an input that the user should know: a truncated file, a line that made no
 /// sense, a limit that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -268,6 +285,8 @@ pub struct Recording {
     pub hosts: Vec<Host>,
     /// Where values come from.
     pub sources: Vec<Source>,
+    /// Logs in no format of their own.
+    pub logs: Vec<LogSummary>,
     /// Lines that nobody understood.
     pub unrecognised: Vec<Unrecognised>,
     /// What went wrong.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
 use super::build::Builder;
+use super::log::Log;
 use super::normalise::{self, FromUtf16, Places, TICKET_BYTES_MAX, decoded, normalise, utf16};
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 use super::refused::Refused;
@@ -106,14 +107,14 @@ impl Builder {
             return Ok(());
         }
         if bytes.len() > TICKET_BYTES_MAX {
-            self.read_lines(&mut bytes.as_ref(), Places::default());
+            self.read_lines(&mut bytes.as_ref(), Places::default(), Some(Log::default()));
         } else {
             let (text, places) = plain(&bytes);
             // JSON of a tool may have stood behind something, or within other JSON.
             if readers::read_json(text.as_bytes(), self) {
                 return Ok(());
             }
-            self.read_lines(&mut text.as_bytes(), places);
+            self.read_lines(&mut text.as_bytes(), places, Some(Log::default()));
         }
         Ok(())
     }
@@ -126,17 +127,31 @@ impl Builder {
     pub fn read_long(&mut self, input: &str, text: &mut dyn BufRead) {
         self.input(input);
         let order = text.fill_buf().ok().and_then(utf16);
-        let places = Places::default();
+        let (places, log) = (Places::default(), Some(Log::default()));
         match order {
             Some(order) => {
-                self.read_lines(&mut BufReader::new(FromUtf16::new(text, order)), places)
+                self.read_lines(&mut BufReader::new(FromUtf16::new(text, order)), places, log)
             }
-            None => self.read_lines(text, places),
+            None => self.read_lines(text, places, log),
         };
     }
 
-    /// Returns how many lines were understood.
-    fn read_lines(&mut self, text: &mut dyn BufRead, mut places: Places) -> usize {
+    /// A line at which no format begins.
+    fn unclaimed(&mut self, number: usize, line: &str, log: Option<&mut Log>) {
+        if log.is_some_and(|log| log.take(number, line)) {
+            self.between(line);
+        } else {
+            self.unrecognised(number, line);
+        }
+    }
+
+    /// Returns how many lines were understood. Lines of other logs are put together in `log`.
+    fn read_lines(
+        &mut self,
+        text: &mut dyn BufRead,
+        mut places: Places,
+        mut log: Option<Log>,
+    ) -> usize {
         let mut hosts = std::mem::take(&mut places.hosts).into_iter().peekable();
         let mut current: Option<Box<dyn Reader>> = None;
         let mut window = Window::new(text, places);
@@ -165,7 +180,7 @@ impl Builder {
                 continue;
             }
             if refused.knows(line) && !self.awaits() {
-                self.unrecognised(number, line);
+                self.unclaimed(number, line, log.as_mut());
                 continue;
             }
             current = readers::find(&lines, self);
@@ -176,11 +191,14 @@ impl Builder {
             if !taken {
                 current = None;
                 refused.count();
-                self.unrecognised(number, line);
+                self.unclaimed(number, line, log.as_mut());
             }
         }
         if let Some(mut reader) = current {
             reader.end(self);
+        }
+        if let Some(log) = log {
+            log.end(self);
         }
         if let Some((first, lines)) = window.too_long {
             self.cut(format!(
@@ -203,7 +221,7 @@ fn understood(text: &str) -> usize {
     if readers::read_json(text.as_bytes(), &mut builder) {
         return text.lines().count();
     }
-    let understood = builder.read_lines(&mut text.as_bytes(), Places::default());
+    let understood = builder.read_lines(&mut text.as_bytes(), Places::default(), None);
     understood.saturating_sub(builder.finish().problems.len())
 }
 

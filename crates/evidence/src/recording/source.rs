@@ -82,6 +82,7 @@ kinds! {
     TcpCounters "/proc/net/snmp and netstat";
     KernelLog "kernel log";
     ProgramLog "logs of programs";
+    OtherLog "log of a program";
     Kubectl "kubectl";
     Docker "docker inspect and events";
     Limits "/proc/PID/limits";

@@ -21,6 +21,8 @@ const LINES_LEFT_OUT_MIN: usize = 8;
 fn partial(found: &Diagnosis) -> bool {
     let left_out = diagnosis::lines_left_out(found) >= LINES_LEFT_OUT_MIN;
     let silent = found.findings.is_empty();
+    // Of a log in no format of its own only what stands out is known.
+    let left_out = left_out || !found.logs.is_empty();
     !found.problems.is_empty() || diagnosis::nothing_seen(found) || (silent && left_out)
 }
 

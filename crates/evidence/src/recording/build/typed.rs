@@ -3,6 +3,7 @@
 use super::{Builder, COMMAND_CHARS_MAX, HOST_CHARS_MAX, HOSTS_MAX};
 use crate::recording::expected::{Expected, Met};
 use crate::recording::readers::is_tool;
+use crate::recording::{LogSummary, SourceId, SourceKind, Unrecognised};
 
 /// Most words of a heading that ends with a colon, and of one that does not.
 const HEADING_WORDS_MAX: usize = 12;
@@ -51,6 +52,38 @@ fn is_prose(text: &str) -> bool {
 }
 
 impl Builder {
+    /// Begins the block of a log in no format of its own; `None` where nothing more is taken.
+    pub(in super::super) fn begin_log(&mut self, line: usize) -> Option<SourceId> {
+        self.begin(SourceKind::OtherLog, line);
+        self.source
+    }
+
+    /// A line that no reader understood, of which that shows only at the end of the input.
+    pub(in super::super) fn unrecognised_late(&mut self, line: usize, text: &str) {
+        let part = Unrecognised::of_line(&self.input, line, text);
+        let all = &mut self.out.unrecognised;
+        let other = all
+            .iter()
+            .rposition(|known| known.input != part.input || known.first_line < part.first_line);
+        let place = other.map_or(0, |at| at + 1);
+        let above = place.checked_sub(1).and_then(|at| all.get_mut(at));
+        if let Some(above) = above.filter(|above| above.input == part.input)
+            && above.last_line + 1 >= line
+        {
+            above.last_line = above.last_line.max(line);
+            return;
+        }
+        match all.get_mut(place).filter(|below| below.first_line == line + 1) {
+            Some(below) => *below = Unrecognised { last_line: below.last_line, ..part },
+            None => all.insert(place, part),
+        }
+    }
+
+    /// Puts what such a log is.
+    pub(in super::super) fn put_log(&mut self, log: LogSummary) {
+        self.out.logs.push(log);
+    }
+
     /// The command behind a prompt: the next listing is its output.
     pub fn command(&mut self, command: &str) {
         self.command.clear();
@@ -144,7 +177,7 @@ impl Builder {
     }
 
     /// What somebody wrote between listings: the machine of a prompt holds until then.
-    pub(super) fn between(&mut self, text: &str) {
+    pub(in super::super) fn between(&mut self, text: &str) {
         if self.before_prompt.is_none() && !self.expected.is_any() {
             return;
         }

@@ -1,5 +1,6 @@
 //! A diagnosis as text: findings first, then the tree with the path taken.
 
+mod logs;
 pub(crate) mod page;
 mod parts;
 mod plots;
@@ -103,6 +104,10 @@ pub(crate) fn render(
     if !resembles.is_empty() {
         out.push('\n');
         out.push_str(resembles);
+    }
+    if !found.logs.is_empty() {
+        out.push('\n');
+        logs::push(&mut out, found, paint);
     }
     // The answer first; what it rests on, below it.
     out.push('\n');
@@ -314,9 +319,9 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         many => format!("{many} lines were not recognised and left out. "),
     };
     let text = format!("{left_out}{answered}{unseen}. --tree shows all of them.");
-    let head = if nothing_seen(found) {
+    let head = if nothing_seen(found) && found.logs.is_empty() {
         paint.warn("Nothing to go by. ")
-    } else if found.is_under_pressure() {
+    } else if found.is_under_pressure() || !found.logs.is_empty() {
         paint.warn("No cause found. ")
     } else {
         paint.good("No finding. ")

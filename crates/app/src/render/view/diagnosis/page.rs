@@ -45,6 +45,7 @@ pub(crate) fn page(
     let mut out = html::begin(&title, &[], Some("diagnosis"));
     out.push_str("<h1>hugewise diagnose</h1>\n");
     push_verdict(&mut out, found, &headline);
+    super::logs::page(&mut out, found, foreign);
     push_sources(&mut out, recording, found);
     for (index, finding) in found.findings.iter().enumerate() {
         push_finding(&mut out, recording, found, (index + 1, finding), thresholds);
@@ -91,6 +92,7 @@ fn machine(found: &Diagnosis, finding: &Finding) -> String {
 fn headline(found: &Diagnosis) -> String {
     match found.findings.first() {
         Some(worst) => format!("{}{}", machine(found, worst), worst.title),
+        None if !found.logs.is_empty() => "No cause found".to_owned(),
         None if nothing_seen(found) => "Nothing to go by".to_owned(),
         None => "No finding".to_owned(),
     }
