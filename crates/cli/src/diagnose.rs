@@ -98,10 +98,10 @@ pub struct DiagnoseArgs {
     /// Write a report with plots: one HTML file; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Draw the chains of calls of a profile that was read as a flame graph: one SVG file
+    /// Draw the chains of calls that were read as a flame graph: one SVG file
     ///
-    /// Functions that the findings rest on stand out. '-' is standard output. The report has it,
-    /// too.
+    /// Functions that the findings rest on stand out. Of what 'hugewise record' wrote it is of the
+    /// time of the first finding. '-' is standard output. The report has it, too.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["follow", "freezes", "fleet"])]
     pub flame_graph: Option<PathBuf>,
     /// Also say which mixture of stressors the time of the worst finding resembles (all of the

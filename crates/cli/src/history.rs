@@ -54,6 +54,13 @@ pub struct RecordArgs {
     /// environment is never recorded.
     #[arg(long)]
     pub with_arguments: bool,
+    /// Record in a history, too, what the CPUs run, by the kernel's functions
+    ///
+    /// Each CPU is sampled 97 times a second. 'serve' and 'diagnose --flame-graph' draw it. A file
+    /// of '-o' has it without this. It needs root, or kernel.perf_event_paranoid and
+    /// kernel.kptr_restrict that allow it.
+    #[arg(long, conflicts_with_all = ["output", "from"])]
+    pub stacks: bool,
     /// Most processes in a sample; the rest is counted
     #[arg(long, value_name = "N", default_value_t = 4096,
           value_parser = clap::value_parser!(u16).range(..=4096))]

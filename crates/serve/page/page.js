@@ -325,10 +325,16 @@ const journal = async () => {
 
 const clock = (ms) => seconds(new Date(ms).toISOString()) + " UTC";
 
+// What was asked of another moment.
+const forget = () => {
+  by("findings").hidden = true;
+  by("chains").hidden = true;
+};
+
 const go = (place) => {
   state.place = Math.max(0, Math.min(place, state.moments.length - 1));
   state.at = state.moments[state.place];
-  by("findings").hidden = true;
+  forget();
   renew();
   journal();
 };
@@ -336,7 +342,7 @@ const go = (place) => {
 const goLive = () => {
   state.at = null;
   state.place = state.moments.length - 1;
-  by("findings").hidden = true;
+  forget();
   renew();
   journal();
 };
@@ -346,7 +352,7 @@ const showPast = () => {
   by("when").max = Math.max(0, state.moments.length - 1);
   by("when").value = state.place;
   by("live").ariaPressed = String(state.at === null);
-  by("why").disabled = state.at === null;
+  for (const id of ["why", "where"]) by(id).disabled = state.at === null;
   by("moment").textContent = state.at === null ? "now" : clock(state.at);
 };
 
@@ -370,6 +376,99 @@ const findings = async () => {
     }
   } catch (error) {
     box.replaceChildren(element("p", error.message));
+  }
+};
+
+// Where the time was.
+
+const FRAME = 20;
+const chains = { told: null, zoomed: null };
+
+const share = (part) => {
+  const of = 100 * part / (chains.told.all || 1);
+  return of.toFixed(of < 10 ? 1 : 0) + " %";
+};
+
+const sought = () => by("sought").value.trim().toLowerCase();
+const isSought = (frame, text) => text !== "" && frame.name.toLowerCase().includes(text);
+
+// A function that calls itself counts once.
+const soughtTotal = (text) => {
+  const found = chains.told.frames.filter((frame) => isSought(frame, text)).sort((a, b) => a.start - b.start);
+  let [end, sum] = [0, 0];
+  for (const { start, total } of found) {
+    sum += Math.max(0, start + total - Math.max(start, end));
+    end = Math.max(end, start + total);
+  }
+  return sum;
+};
+
+const pointAt = (frame) => {
+  by("pointed").textContent = frame ? frame.name + ": " + share(frame.total) + ", " + share(frame.own) + " of its own" : "\u00a0";
+};
+
+const drawFlame = () => {
+  const { told, zoomed } = chains;
+  const root = { name: "all", kind: "program", depth: -1, start: 0, total: told.all, own: 0 };
+  const { start: from, total: width } = zoomed || root;
+  const text = sought();
+  const box = by("flame");
+  const parts = [];
+  let deepest = 0;
+  for (const frame of [root, ...told.frames]) {
+    const left = Math.max(frame.start, from);
+    const right = Math.min(frame.start + frame.total, from + width);
+    const pixels = (right - left) / width * box.clientWidth;
+    // Narrower ones are not even a line.
+    if (!(pixels >= 0.7)) continue;
+    const part = element("div", pixels < 24 ? "" : frame.name, isSought(frame, text) ? "sought" : frame.kind);
+    part.title = frame.name + " (" + share(frame.total) + ")";
+    part.style.left = 100 * (left - from) / width + "%";
+    part.style.width = 100 * (right - left) / width + "%";
+    part.style.bottom = (frame.depth + 1) * FRAME + "px";
+    part.addEventListener("click", () => {
+      chains.zoomed = frame.depth < 0 ? null : frame;
+      drawFlame();
+      pointAt(frame);
+    });
+    part.addEventListener("pointerenter", () => pointAt(frame));
+    parts.push(part);
+    deepest = Math.max(deepest, frame.depth + 2);
+  }
+  box.style.height = deepest * FRAME + "px";
+  box.replaceChildren(...parts);
+  pointAt(null);
+  const said = [told.left_out, text && share(soughtTotal(text)) + " is in what is searched for"];
+  by("pointed").textContent = said.filter(Boolean).join("; ") || "A click enlarges.";
+};
+
+const showOwn = () => {
+  const own = new Map();
+  for (const { name, own: time } of chains.told.frames) own.set(name, (own.get(name) || 0) + time);
+  const largest = [...own].filter(([, time]) => time > 0).sort((a, b) => b[1] - a[1]).slice(0, 10);
+  by("functions").replaceChildren(...largest.map(([name, time]) => element("li", share(time) + " " + name)));
+};
+
+const flame = async () => {
+  const at = state.at;
+  [chains.told, chains.zoomed] = [null, null];
+  by("chains").hidden = false;
+  by("titled").textContent = "The five minutes before are being read…";
+  by("flame").replaceChildren();
+  by("flame").style.height = "0";
+  by("functions").replaceChildren();
+  try {
+    const told = await ask("flame", { at });
+    if (state.at !== at) return;
+    if (told.none) throw new Error(told.none);
+    chains.told = told;
+    by("titled").textContent = told.title + ", the five minutes before";
+    drawFlame();
+    showOwn();
+  } catch (error) {
+    if (state.at !== at) return;
+    by("titled").textContent = "Where the time was";
+    by("pointed").textContent = error.message;
   }
 };
 
@@ -441,6 +540,8 @@ by("back").addEventListener("click", () => step(-1));
 by("on").addEventListener("click", () => step(1));
 by("when").addEventListener("input", () => go(Number(by("when").value)));
 by("why").addEventListener("click", findings);
+by("where").addEventListener("click", flame);
+window.addEventListener("resize", () => chains.told && drawFlame());
 const whenTyped = (id, act) => {
   let typing;
   by(id).addEventListener("input", () => {
@@ -450,6 +551,7 @@ const whenTyped = (id, act) => {
 };
 whenTyped("filter", renew);
 whenTyped("search", journal);
+whenTyped("sought", () => chains.told && drawFlame());
 
 renew();
 recorded();

@@ -26,6 +26,11 @@ pub enum Question {
         /// The moment, in milliseconds since 1970-01-01 UTC.
         at_ms: i64,
     },
+    /// Where the CPU time went before a moment that was recorded, by chain of calls.
+    Flame {
+        /// The moment, in milliseconds since 1970-01-01 UTC.
+        at_ms: i64,
+    },
     /// What a manager wrote down.
     Journal(Search),
     /// Metrics.

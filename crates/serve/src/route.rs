@@ -31,7 +31,14 @@ pub(crate) fn route(uri: &Uri, accept: &str) -> Route {
             Fields::of(query, &["at", "sort", "filter"]).and_then(|fields| fields.status())
         }
         "/api/v1/history" => Fields::of(query, &[]).map(|_| Question::History),
-        "/api/v1/findings" => Fields::of(query, &["at"]).and_then(|fields| fields.findings()),
+        "/api/v1/findings" => {
+            let at = Fields::of(query, &["at"]).and_then(|fields| fields.moment());
+            at.map(|at_ms| Question::Findings { at_ms })
+        }
+        "/api/v1/flame" => {
+            let at = Fields::of(query, &["at"]).and_then(|fields| fields.moment());
+            at.map(|at_ms| Question::Flame { at_ms })
+        }
         "/api/v1/journal" => {
             Fields::of(query, &["pid", "text", "at"]).and_then(|fields| fields.journal())
         }
@@ -93,9 +100,8 @@ impl Fields {
         self.get("at").map(|text| text.parse().map_err(wrong)).transpose()
     }
 
-    fn findings(&self) -> Result<Question, String> {
-        let at_ms = self.at_ms()?.ok_or("When? Give 'at=MILLISECONDS'.")?;
-        Ok(Question::Findings { at_ms })
+    fn moment(&self) -> Result<i64, String> {
+        Ok(self.at_ms()?.ok_or("When? Give 'at=MILLISECONDS'.")?)
     }
 
     fn status(&self) -> Result<Question, String> {
@@ -123,6 +129,7 @@ mod tests {
         assert_eq!(asked, Route::Ask(Question::Status(wanted)));
         let findings = Route::Ask(Question::Findings { at_ms: 7 });
         assert_eq!(of("/api/v1/findings?at=7"), findings);
+        assert_eq!(of("/api/v1/flame?at=7"), Route::Ask(Question::Flame { at_ms: 7 }));
         let search = Search { pid: Some(7), text: Some("a b".into()), at_ms: None };
         assert_eq!(of("/api/v1/journal?text=a+b&pid=7"), Route::Ask(Question::Journal(search)));
         let open = "application/openmetrics-text";
@@ -146,6 +153,8 @@ mod tests {
             ("/api/v1/status?at=noon", "milliseconds"),
             ("/api/v1/journal?pid=x", "number"),
             ("/api/v1/findings", "When"),
+            ("/api/v1/flame", "When"),
+            ("/api/v1/flame?at=7&search=x", "there are: at"),
             (&long, "at most"),
         ] {
             let Route::Wrong(said) = of(target) else { panic!("{target}") };

@@ -5,9 +5,11 @@ mod follow;
 mod freezes;
 mod input;
 mod one_host;
+mod picture;
 mod servers;
 mod thresholds;
 mod told;
+mod when;
 
 pub(crate) use fleet::{answer as read_of_fleet, files_of as files_of_fleet};
 pub(super) use input::{of_past, read};
@@ -15,13 +17,11 @@ pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
 
 use crate::abandoned;
-use crate::cli::{DiagnoseArgs, Global, STATE_DIR, duration};
+use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::cmd::lab::signatures;
-use crate::cmd::past;
 use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
-use crate::render::flame;
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{placement, rules, signature};
 use hugewise_evidence::diagnose::diagnose;
@@ -35,9 +35,6 @@ use std::time::Duration;
 
 /// How long a machine is watched unless something else is asked for.
 const WATCH: Duration = Duration::from_secs(10);
-
-/// How much of the history around a moment is diagnosed unless something else is asked for.
-const AROUND: Duration = Duration::from_secs(600);
 
 /// What this machine does, watched for as long as usual.
 pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
@@ -62,7 +59,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         };
     }
     refuse(args, alone)?;
-    let length = length(args)?;
+    let length = when::length(args)?;
     if args.freezes {
         return freezes::run(global, args, length);
     }
@@ -80,12 +77,12 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         .unwrap_or_default();
     let placement = placed(args, &recording);
     let code = told::code(&found, placement.as_ref(), args.hosts);
-    let picture = || {
-        let none = "--flame-graph: no chains of calls were read (give 'perf script')";
-        flame::svg(&recording, &found)?.ok_or_else(|| coded(exit::ERROR, none))
+    let picture = || picture::of(args, &recording, &found);
+    let page = || {
+        let picture = picture()?;
+        diagnosis::page::page(&recording, &found, &resembled, &thresholds, picture.as_deref())
     };
-    let page = || diagnosis::page::page(&recording, &found, &resembled, &thresholds);
-    let drawn = finished(drawing, picture)?;
+    let drawn = finished(drawing, || picture()?.ok_or_else(picture::none))?;
     let printed = if drawn.is_some() { drawn } else { finished(asked, page)? };
     if let Some(printed) = printed {
         return Ok(Output::text(printed, code));
@@ -114,12 +111,6 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
-}
-
-/// How long is watched, or looked back, if that was said.
-fn length(args: &DiagnoseArgs) -> anyhow::Result<Option<Duration>> {
-    let length = args.r#for.as_deref().map(duration).transpose()?;
-    Ok(length.map(|length| Duration::from_nanos(length.0)))
 }
 
 /// All questions, as a page or JSON.
@@ -177,22 +168,13 @@ fn recording(
         return input::read(&args.files);
     }
     if args.past.is_meant() {
-        return around(args, length.unwrap_or(AROUND));
+        let (mut past, window) = when::meant(args)?;
+        return input::of_past(&mut past, window);
     }
     let servers = servers::Servers::new(&args.redis)?;
     let root = Root::at(&global.root);
     abandoned::say(&root, Path::new(STATE_DIR));
     input::watch(&root, length.unwrap_or(WATCH), servers)
-}
-
-/// What was recorded around a moment; up to the last one, where none is named.
-fn around(args: &DiagnoseArgs, length: Duration) -> anyhow::Result<Recording> {
-    let (mut past, at) = past::open(&args.past)?;
-    let length_ms = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
-    let at_ms = past.moments().get(at).map_or(0, |moment| moment.at_ms);
-    let half_ms = if args.past.at.is_some() { length_ms / 2 } else { length_ms };
-    let window = at_ms.saturating_sub(half_ms)..=at_ms.saturating_add(half_ms);
-    input::of_past(&mut past, window)
 }
 
 /// The questions of this name, or below it.

@@ -135,10 +135,10 @@ fn record(
     let root = Root::at(&global.root);
     let options = Options { arguments: args.with_arguments, processes_max: args.processes.into() };
     let mut sampler = Sampler::new(&root, options);
-    let mut teller = None;
-    match target {
-        Target::History(_) => teller = Some(Teller::new(&root, &args.daemon, &args.state_dir)),
-        Target::File(_) => sampler.start_stacks(every),
+    let of_history = matches!(target, Target::History(_));
+    let mut teller = of_history.then(|| Teller::new(&root, &args.daemon, &args.state_dir));
+    if args.stacks || !of_history {
+        sampler.start_stacks(every);
     }
     let mut done = Done::default();
     done.redact(args.with_arguments);

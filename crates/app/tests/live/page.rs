@@ -31,8 +31,9 @@ fn all_of_it(_: &Turn) -> anyhow::Result<()> {
     let journal = scratch.join("state/journal.jsonl");
     wait_for("the journal", || Ok(std::fs::read_to_string(&journal)?.contains("\"skips\"")))?;
     let (history, run) = (scratch.join("history"), scratch.join("run"));
-    let args = ["record", "--every", "1s", "--for", "4s", "--history", plain(&history)?];
-    hugewise(args.into_iter().chain(["--run-dir", plain(&run)?]))?.expect(0)?;
+    let args = ["record", "--stacks", "--every", "1s", "--for", "4s", "--history"];
+    let args = args.into_iter().chain([plain(&history)?]);
+    hugewise(args.chain(["--run-dir", plain(&run)?]))?.expect(0)?;
     let served = Served::start_beside(&scratch, "one", &["--run-dir", plain(&run)?])?;
     unlocks(&mut browser, &served)?;
     programs(&mut browser, hold.pid())?;
@@ -101,6 +102,12 @@ fn goes_back(browser: &mut Browser) -> anyhow::Result<()> {
     browser.until(&format!("document.getElementById('host').textContent !== {before}"))?;
     browser.value("document.getElementById('why').click()")?;
     browser.until("document.querySelectorAll('#findings h2').length === 1")?;
+    // A quiet machine, or one without such clocks, has no picture and says so.
+    browser.value("document.getElementById('where').click()")?;
+    browser.until(
+        "document.querySelectorAll('#flame div').length > 1 || \
+         document.getElementById('pointed').textContent.includes('record --stacks')",
+    )?;
     browser.press("l")?;
     browser.until("document.getElementById('live').ariaPressed === 'true'")
 }

@@ -8,7 +8,8 @@ use crate::say::Progress;
 use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::count::counted;
-use hugewise_evidence::recording::readers::capture::Capture;
+use hugewise_evidence::diagnose::Interval;
+use hugewise_evidence::recording::readers::capture::{Capture, sample};
 use hugewise_evidence::recording::{Builder, Foreign, LONG_BYTES, Recording, foreign, is_whole};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::regular;
@@ -91,7 +92,7 @@ fn read_into(
 fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
     if regular::is_directory(file) || Past::is_recording(file) {
         let mut past = Past::open(file)?;
-        return moments(builder, &mut past, i64::MIN..=i64::MAX, name);
+        return moments(builder, &mut past, (i64::MIN..=i64::MAX, &[]), name);
     }
     let context = || format!("cannot read '{}'", file.display());
     let mut text = opened(file)?;
@@ -130,14 +131,25 @@ pub(in crate::cmd) fn of_past(
     window: RangeInclusive<i64>,
 ) -> anyhow::Result<Recording> {
     let mut builder = Builder::new();
-    moments(&mut builder, past, window, RECORDED)?;
+    moments(&mut builder, past, (window, &[]), RECORDED)?;
+    Ok(builder.finish())
+}
+
+/// The same, and of that only what lies in one of these times by the machine's own clock.
+pub(super) fn of_times(
+    past: &mut Past,
+    window: RangeInclusive<i64>,
+    times: &[Interval],
+) -> anyhow::Result<Recording> {
+    let mut builder = Builder::new();
+    moments(&mut builder, past, (window, times), RECORDED)?;
     Ok(builder.finish())
 }
 
 fn moments(
     builder: &mut Builder,
     past: &mut Past,
-    window: RangeInclusive<i64>,
+    (window, times): (RangeInclusive<i64>, &[Interval]),
     name: &str,
 ) -> anyhow::Result<()> {
     let mut capture = Capture::new(name);
@@ -145,7 +157,12 @@ fn moments(
     let meant: Vec<_> = past.moments().to_vec();
     for moment in meant.into_iter().filter(|moment| window.contains(&moment.at_ms)) {
         match past.text(moment) {
-            Ok(text) => capture.take(text, builder),
+            Ok(text) => {
+                let at = sample::header_of(text).ok().and_then(|header| header.stamp());
+                if times.is_empty() || times.iter().any(|time| time.holds(at)) {
+                    capture.take(text, builder);
+                }
+            }
             Err(error) => {
                 damaged += 1;
                 first.get_or_insert(format!("{error:#}"));

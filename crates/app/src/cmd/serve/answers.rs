@@ -9,13 +9,15 @@ use crate::cmd::{diagnose, map, metrics, past};
 use crate::history::Past;
 use crate::journal::{JOURNAL, rfc3339};
 use crate::render::exposition::{self, Form};
+use crate::render::flame;
 use crate::render::view::metrics::metrics;
 use crate::render::view::status::choose::Choice;
 use crate::render::view::status::values::Recorded;
 use crate::render::view::status::{self, View};
 use crate::render::view::{map as picture, top};
 use hugewise_base::units::Ns;
-use hugewise_evidence::diagnose::{Thresholds, diagnose as ask};
+use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose as ask};
+use hugewise_evidence::recording::Recording;
 use hugewise_linux::root::Root;
 use hugewise_serve::{Kind, Question, Reply, Search, Verdict, Wanted};
 use serde_json::{Value, json};
@@ -80,6 +82,7 @@ impl Answers {
             Question::Map { pid } => self.map(*pid),
             Question::History => self.moments(),
             Question::Findings { at_ms } => self.findings(*at_ms),
+            Question::Flame { at_ms } => self.flame(*at_ms),
             Question::Journal(search) => self.journal(search),
             Question::Metrics { open } => return self.metrics(*open),
         };
@@ -150,13 +153,27 @@ impl Answers {
         Ok(json!({ "moments": times.len(), "at_ms": told, "problems": all.problems }))
     }
 
-    fn findings(&self, at_ms: i64) -> Result<Value, Refused> {
+    /// What was recorded before a moment, and what was wrong then.
+    fn diagnosed(&self, at_ms: i64) -> Result<(Recording, Diagnosis), Refused> {
         let mut all = self.past()?;
         let window = at_ms.saturating_sub(WINDOW_MS)..=at_ms;
         let recording = diagnose::of_past(&mut all, window);
         let recording = recording.map_err(|error| (Verdict::Absent, format!("{error:#}")))?;
         let found = ask(&recording, &Thresholds::default());
+        Ok((recording, found))
+    }
+
+    fn findings(&self, at_ms: i64) -> Result<Value, Refused> {
+        let (_, found) = self.diagnosed(at_ms)?;
         diagnose::as_json(&found).map_err(|error| (Verdict::Unavailable, format!("{error:#}")))
+    }
+
+    fn flame(&self, at_ms: i64) -> Result<Value, Refused> {
+        let (recording, found) = self.diagnosed(at_ms)?;
+        let none = "What the CPUs ran was not recorded then, or hardly anything ran in the kernel: \
+                    'hugewise record --stacks' records it.";
+        let told = flame::json(&recording, &found);
+        Ok(told.unwrap_or_else(|| json!({ "frames": [], "none": none })))
     }
 
     fn map(&self, pid: u32) -> Result<Value, Refused> {

@@ -29,7 +29,7 @@ fn foreign(text: &str) -> String {
     escape(&printable(text))
 }
 
-/// The whole page.
+/// The whole page, with a flame graph where there is one.
 ///
 /// # Errors
 ///
@@ -39,6 +39,7 @@ pub(crate) fn page(
     found: &Diagnosis,
     resembled: &[Resemblance],
     thresholds: &Thresholds,
+    picture: Option<&str>,
 ) -> anyhow::Result<String> {
     let headline = headline(found);
     let title = format!("hugewise diagnose: {headline}");
@@ -50,8 +51,8 @@ pub(crate) fn page(
     for (index, finding) in found.findings.iter().enumerate() {
         push_finding(&mut out, recording, found, (index + 1, finding), thresholds);
     }
-    if let Some(picture) = flame::svg(recording, found)? {
-        out.push_str(&flame::framed(&picture));
+    if let Some(picture) = picture {
+        flame::push(&mut out, picture);
     }
     signature::push_html(&mut out, resembled);
     if found.findings.is_empty() {

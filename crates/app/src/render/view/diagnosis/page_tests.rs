@@ -12,7 +12,7 @@ fn page_of(inputs: &[(&str, &str)]) -> String {
     }
     let (recording, thresholds) = (builder.finish(), Thresholds::default());
     let found = diagnose(&recording, &thresholds);
-    page(&recording, &found, &[], &thresholds).expect("a diagnosis is plain data")
+    page(&recording, &found, &[], &thresholds, None).expect("a diagnosis is plain data")
 }
 
 /// `sar` of a disk and a host with such names, busy for three samples.
