@@ -94,11 +94,14 @@ pub struct Trials {
     pub repetitions: Option<u32>,
     /// Chance that any verdict is wrong where the trials are alike but for the change.
     pub error_rate: f64,
+    /// Whether it is noted what the CPUs run meanwhile, by the kernel's functions, for pictures.
+    pub chains: bool,
 }
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { length_s: 10, settle_ms: 2000, repetitions: None, error_rate: 0.05 }
+        let chains = true;
+        Self { length_s: 10, settle_ms: 2000, repetitions: None, error_rate: 0.05, chains }
     }
 }
 
@@ -256,6 +259,7 @@ impl Ledger {
             fragment_release_s: None,
             memory_limit_mib: None,
             warm_mib: None,
+            chains: self.trials.chains,
             advise: None,
             quick: super::spec::Quick::default(),
         }

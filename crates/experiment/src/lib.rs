@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 pub mod across;
+pub mod chains;
 pub mod check;
 pub mod compare;
 pub mod counters;

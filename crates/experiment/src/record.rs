@@ -1,5 +1,6 @@
 //! What a run leaves on disk before the next one begins.
 
+use super::chains::Chains;
 use hugewise_base::stats::Histogram;
 use hugewise_base::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,9 @@ pub struct Measured {
     pub histograms: BTreeMap<String, Histogram>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
+    /// What the CPUs ran meanwhile, where that was asked for and could be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chains: Option<Chains>,
 }
 
 /// Values over time.
@@ -174,6 +178,12 @@ pub fn values<'a>(records: &'a [Record], key: &str) -> BTreeMap<&'a str, Vec<f64
     sorted.collect()
 }
 
+/// What the CPUs ran in the runs of a variant, those that count; `None` where that is unknown.
+pub fn chains(records: &[Record], variant: &str) -> Option<Chains> {
+    let own = records.iter().filter(|record| record.is_done() && record.variant == variant);
+    Chains::pooled(own.filter_map(|record| record.measured.chains.as_ref()))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -198,6 +208,21 @@ pub(crate) mod tests {
         let values = values(&all, "rss_mib");
         assert_eq!(values["a"], [1.0, 2.0]);
         assert_eq!(values["b"], [9.0]);
+    }
+
+    #[test]
+    fn chains_are_of_the_runs_of_a_variant_that_count() {
+        let of = |variant: &str, samples: u64| {
+            let mut one = Record::new(0, variant);
+            let samples = [("p;f".to_owned(), samples)].into();
+            one.measured.chains = Some(Chains { seconds: 2.0, samples, left_out: 0 });
+            one
+        };
+        let mut all = vec![of("a", 3), of("a", 5), of("b", 50), of("a", 90), Record::new(3, "a")];
+        all[3].outcome = Outcome::Failed { error: "gone".into() };
+        let pooled = chains(&all, "a").expect("chains");
+        assert_eq!((pooled.seconds, pooled.samples["p;f"]), (4.0, 8));
+        assert_eq!(chains(&all[3..], "a"), None);
     }
 
     #[test]

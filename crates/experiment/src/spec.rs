@@ -65,6 +65,10 @@ pub struct Experiment {
     /// Memory that is touched and freed before each run, MiB, so that a host that backs memory
     /// lazily has done so; without it nothing is touched.
     pub warm_mib: Option<u64>,
+    /// Whether it is noted what the CPUs run while something is measured, by the kernel's
+    /// functions: the report draws how variants differ from the baseline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chains: bool,
     /// A key of the configuration that the result is a value for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advise: Option<Advise>,

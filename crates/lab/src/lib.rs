@@ -6,6 +6,7 @@
 //! a [`session::Progress`] that the caller brings shows what goes on.
 
 mod beside;
+mod chains;
 pub mod change;
 pub mod child;
 mod counters;

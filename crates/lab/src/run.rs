@@ -1,5 +1,6 @@
 //! One run of a workload, as its driver sees it: parameters in, programs beside, values out.
 
+use crate::chains::Sampled;
 use crate::child::this_program;
 use crate::during;
 use crate::group::Group;
@@ -11,6 +12,7 @@ use crate::stranger::{self, Runner};
 use anyhow::Context;
 use hugewise_base::stats::Histogram;
 use hugewise_base::units::Bytes;
+use hugewise_experiment::chains;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::kind::Kind;
 use hugewise_experiment::kinds::Params;
@@ -50,6 +52,8 @@ pub struct Run<'a> {
     settings: Option<BTreeMap<String, String>>,
     available: Option<f64>,
     measured: Measured,
+    /// What the CPUs run, where the experiment asks for it.
+    sampled: Option<Sampled>,
 }
 
 impl<'a> Run<'a> {
@@ -95,11 +99,30 @@ impl<'a> Run<'a> {
             settings: None,
             available,
             measured,
+            sampled: None,
         })
+    }
+
+    /// Begins to note what the CPUs run, where the experiment asks for it.
+    pub(super) fn sample(&mut self) -> anyhow::Result<()> {
+        if self.experiment().chains {
+            self.sampled = Some(Sampled::start()?);
+        }
+        Ok(())
+    }
+
+    /// A measurement begins, or ends: what the CPUs run else is of no interest.
+    pub(super) fn measuring(&self, is: bool) {
+        self.sampled.iter().for_each(|sampled| sampled.measuring(is));
     }
 
     /// What was measured, and the kernel's settings meanwhile, where they were read.
     pub(super) fn finish(mut self) -> (Measured, Option<BTreeMap<String, String>>) {
+        match self.sampled.take().map(Sampled::finish) {
+            Some(Ok(chains)) => self.measured.chains = Some(chains),
+            Some(Err(why)) => self.measured.notes.push(format!("{}{why}", chains::NONE)),
+            None => {}
+        }
         // They may still write there.
         drop((self.kill_left, self.standing));
         if let Some(peak) = self.group.as_ref().and_then(Group::peak) {

@@ -163,6 +163,7 @@ impl<'a> Stage<'a> {
         let (checked, state) = (self.checked, &self.manager_dir);
         let mut run = Run::new(&mut self.session, checked, turn, seed, label.to_owned(), state)?;
         run.stand()?;
+        run.sample()?;
         driver::drive(&mut run)?;
         let (mut measured, settings) = run.finish();
         conditions.settings = settings.unwrap_or_default();

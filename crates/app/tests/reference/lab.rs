@@ -92,6 +92,11 @@ const KEYS: &[(&str, &str)] = &[
         "seconds after the start of the workload when it releases them; else after the run",
     ),
     (
+        "chains",
+        "whether it is noted what the CPUs run while something is measured: the report draws how \
+         variants differ from the baseline",
+    ),
+    (
         "advise.key",
         "key of hugewise's configuration that the result is a value for: `policy.walk_percent`,",
     ),

@@ -20,7 +20,7 @@ use hugewise_evidence::recording::readers::storage;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use self::stacks::Stacks;
+pub use self::stacks::Stacks;
 use self::threads::Busy;
 use hugewise_linux::address_space::SpaceFile;
 use hugewise_linux::machine;

@@ -30,7 +30,7 @@ const CHAINS_MAX: usize = 4096;
 const NAMES_MAX: usize = 65_536;
 /// Clocks that run, and the names of who was seen.
 #[derive(Debug)]
-pub(super) struct Stacks {
+pub struct Stacks {
     clocks: Clocks,
     names: BTreeMap<u32, String>,
     root: Root,
@@ -41,13 +41,13 @@ impl Stacks {
     ///
     /// # Errors
     /// Why this machine, or this user, has none, in words.
-    pub(super) fn start(root: &Root, every: Duration) -> Result<Self, String> {
+    pub fn start(root: &Root, every: Duration) -> Result<Self, String> {
         let clocks = Clocks::start(root, &MOST, every)?;
         Ok(Self { clocks, names: BTreeMap::new(), root: root.clone() })
     }
 
     /// What was seen since the last call, as text.
-    pub(super) fn text(&mut self) -> String {
+    pub fn text(&mut self) -> String {
         let mut chains: BTreeMap<(u32, Vec<u64>), u64> = BTreeMap::new();
         let mut lost = 0_u64;
         let mut named = Vec::new();

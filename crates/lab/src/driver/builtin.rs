@@ -43,6 +43,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> a
     run.step("measuring")?;
     let pid = talk.program.pid();
     let before = cpu_s(pid);
+    run.measuring(true);
     talk.measure(time)?;
     let (began, mut huge) = (Instant::now(), Vec::new());
     let mut watch = machine::is_noted(run.kind().metrics).then(Watch::start);
@@ -51,6 +52,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> a
         huge.extend(run.huge().map(|mib| (began.elapsed().as_secs_f64(), mib)));
         progress(run, said)
     })?;
+    run.measuring(false);
     watch.into_iter().for_each(|watch| watch.note(run, phase));
     reach::note(run, phase, &measured, huge);
     note(run, phase, measured);

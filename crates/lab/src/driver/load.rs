@@ -55,6 +55,7 @@ pub(super) fn measure_within(
 ) -> anyhow::Result<LoadResult> {
     let (_, profile) = spec.check()?;
     run.step("under load")?;
+    run.measuring(true);
     // In Gatling's time two JVMs start and a compiler runs: that is not the load.
     let mut watch = (spec.tool == Tool::Own).then(Watch::start);
     let result = load::run(spec, access, &mut |progress| {
@@ -62,6 +63,7 @@ pub(super) fn measure_within(
         guard(&progress)?;
         run.step(&text(&progress))
     })?;
+    run.measuring(false);
     watch.into_iter().for_each(|watch| watch.note(run, ""));
     note(run, &profile, &result)?;
     Ok(result)

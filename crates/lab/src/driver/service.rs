@@ -60,12 +60,14 @@ fn unanswered(result: &LoadResult, timeout: Ns) -> Vec<(&'static str, Ns)> {
 
 /// Without requests: as long as a measurement takes.
 fn watch(run: &mut Run<'_>) -> anyhow::Result<()> {
+    run.measuring(true);
     let (mut watch, end) = (Watch::start(), Instant::now() + run.measure());
     run.step("watching")?;
     while Instant::now() < end {
         run.sleep(Duration::from_millis(100))?;
         watch.beat();
     }
+    run.measuring(false);
     watch.note(run, "");
     Ok(())
 }

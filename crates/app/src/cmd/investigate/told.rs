@@ -30,10 +30,11 @@ pub(super) fn tell(global: &Global, directory: &Path) -> anyhow::Result<Output> 
     let store = Store::existing(directory)?;
     let plan = store.plan()?.context("no plan")?;
     let (ledger, _) = read("the ledger of these trials", &plan.text)?;
-    let verdicts = Verdicts::of(&ledger, &store.records()?);
+    let records = store.records()?;
+    let verdicts = Verdicts::of(&ledger, &records);
     let code = code(&verdicts);
     store.write("verdicts.json", &serde_json::to_vec_pretty(&verdicts)?)?;
-    store.write(PAGE, view::page(&verdicts)?.as_bytes())?;
+    store.write(PAGE, view::page(&verdicts, &records)?.as_bytes())?;
     if global.json {
         return Output::pretty_json(&verdicts, code);
     }

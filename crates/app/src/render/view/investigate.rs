@@ -1,13 +1,15 @@
 //! What `hugewise investigate` says.
 
 use crate::render::colour::Paint;
+use crate::render::flame;
 use crate::render::html;
 use crate::render::number::{latency, wait};
 use crate::render::text::wrap;
 use hugewise_base::count::counted;
 use hugewise_base::escape::{markup, printable};
 use hugewise_experiment::check::Checked;
-use hugewise_experiment::ledger::Ledger;
+use hugewise_experiment::ledger::{AS_IS, Ledger};
+use hugewise_experiment::record::Record;
 use hugewise_experiment::verdict::{Effect, Told, Tried, Verdict, Verdicts};
 use std::fmt::Write as _;
 
@@ -180,7 +182,7 @@ fn value(key: &str, value: f64) -> String {
 }
 
 /// The page for readers.
-pub(crate) fn page(verdicts: &Verdicts) -> anyhow::Result<String> {
+pub(crate) fn page(verdicts: &Verdicts, records: &[Record]) -> anyhow::Result<String> {
     let mut out = html::begin(&title(verdicts), &[], None);
     let _ = writeln!(out, "<h1>{}</h1>", markup(&title(verdicts)));
     let _ = writeln!(out, "<p>{}</p>", markup(&conclusion(verdicts)));
@@ -190,6 +192,8 @@ pub(crate) fn page(verdicts: &Verdicts) -> anyhow::Result<String> {
         html::push_list(&mut out, &lines(tried));
     }
     let _ = writeln!(out, "<p>{}</p>", markup(&how_sure(verdicts)));
+    let names: Vec<&str> = verdicts.hypotheses.iter().map(|one| one.name.as_str()).collect();
+    flame::push_differences(&mut out, records, AS_IS, &names);
     html::push_json(&mut out, verdicts)?;
     Ok(html::end(out))
 }

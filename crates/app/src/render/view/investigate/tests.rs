@@ -1,7 +1,7 @@
 use super::*;
 use crate::render::text::width;
-use hugewise_experiment::ledger::{AS_IS, Claim};
-use hugewise_experiment::record::{Outcome, Record};
+use hugewise_experiment::ledger::Claim;
+use hugewise_experiment::record::Outcome;
 
 fn ledger() -> Ledger {
     let text = r#"{ "name": "shop", "question": "Why is it slow?", "goal": { "metric": "p99_us" },
@@ -51,7 +51,7 @@ fn a_report_says_the_cause_and_why_the_others_are_none() {
     assert!(said.find("ACCEPTED") < said.find("REFUTED"), "{said}");
     assert!(said.lines().all(|line| width(line) <= 80), "{said}");
     assert!(!said.contains('\u{1b}'), "{said}");
-    let page = page(&verdicts).expect("plain data");
+    let page = page(&verdicts, &trials()).expect("plain data");
     assert!(page.contains("<h2>ACCEPTED: pool</h2>") && !page.contains('\u{1b}'), "{page}");
 }
 

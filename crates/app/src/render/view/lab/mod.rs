@@ -13,6 +13,7 @@ mod text;
 pub(crate) use markdown::markdown;
 pub(crate) use text::render;
 
+use crate::render::flame;
 use crate::render::html::{self, push_list};
 use hugewise_base::escape::markup as escape;
 use hugewise_experiment::record::Record;
@@ -134,6 +135,10 @@ pub(crate) fn page(summary: &Summary, records: &[Record]) -> String {
         out.push_str("</details>\n");
     }
     push_plots(&mut out, drawn(summary, records));
+    if let Some(baseline) = &summary.baseline {
+        let names: Vec<&str> = summary.variants.iter().map(|one| one.name.as_str()).collect();
+        flame::push_differences(&mut out, records, baseline, &names);
+    }
     tables::push_informative(&mut out, summary);
     if !summary.sensitivity.is_empty() {
         out.push_str("<h2>What this experiment could have seen</h2>\n");

@@ -63,6 +63,22 @@ impl Stacks {
     }
 }
 
+/// Chains of calls as the texts of samples have them, however few there are: for pictures.
+#[derive(Debug, Default)]
+pub struct Chains(Stacks);
+
+impl Chains {
+    /// Takes the text of one sample. Lines that make no sense are left out.
+    pub fn add(&mut self, text: &str) {
+        let _ = self.0.take(text);
+    }
+
+    /// All of them, idle time left out.
+    pub fn finish(self) -> crate::recording::Stacks {
+        self.0.profile.into_stacks()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +100,17 @@ mod tests {
         };
         assert_eq!(profile(49), None);
         assert_eq!(profile(50), Some(("a: f > g".to_owned(), 50.0)));
+    }
+
+    #[test]
+    fn pictures_have_few_samples_too() {
+        let mut chains = Chains::default();
+        chains.add("# cpu-clock frequency_hz=97 lost=0\na;f;g 2\nodd\na 1\n");
+        chains.add("a;f;g 1\nb;do_idle 7\n");
+        let stacks = chains.finish();
+        let all: Vec<_> = stacks.folded.iter().map(|(chain, n)| (chain.as_str(), *n)).collect();
+        assert_eq!(all, [("a", 1.0), ("a;f_[k];g_[k]", 3.0)]);
+        assert!(stacks.cpu_time);
     }
 
     #[test]

@@ -308,6 +308,18 @@ impl Profile {
         counts_time(&self.event) && !waiting
     }
 
+    /// The chains of calls alone.
+    pub(in crate::recording::readers) fn into_stacks(mut self) -> Stacks {
+        self.take_stacks()
+    }
+
+    fn take_stacks(&mut self) -> Stacks {
+        let mut stacks = std::mem::take(&mut self.stacks);
+        stacks.cpu_time = self.counts_time();
+        stacks.event.clone_from(&self.event);
+        stacks
+    }
+
     /// The facts: shares of what ran. Of another event than CPU time only the largest functions.
     pub(in crate::recording::readers) fn put(mut self, out: &mut Builder) {
         if self.left_out > 0 {
@@ -316,10 +328,7 @@ impl Profile {
                 self.left_out
             ));
         }
-        let mut stacks = std::mem::take(&mut self.stacks);
-        stacks.cpu_time = self.counts_time();
-        stacks.event.clone_from(&self.event);
-        out.stacks(stacks);
+        out.stacks(self.take_stacks());
         if !self.counts_time() {
             return self.put_event(out);
         }
