@@ -13,7 +13,7 @@ use crate::regular;
 use crate::root::Root;
 use crate::running::{GRACE, Running, read_aside};
 use std::fs::{File, Permissions};
-use std::io::{self, Seek};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -159,6 +159,41 @@ impl Converter {
     /// See [`ForeignError`].
     pub fn convert(&self, tool: Tool, file: &Path) -> Result<Converted, ForeignError> {
         let file = regular::open(file).map_err(ForeignError::File)?;
+        let again = file.try_clone().map_err(ForeignError::File)?;
+        match self.run(tool, tool.args(), file) {
+            Err(ForeignError::Refused { message, .. }) if is_of_old_sadf(tool, &message) => {
+                self.modernise(&message, again)
+            }
+            result => result,
+        }
+    }
+
+    /// What `sadf` makes of a file of an older version: it converts those since 9.1.6 (2010) first.
+    fn modernise(&self, refusal: &str, mut file: File) -> Result<Converted, ForeignError> {
+        let tool = Tool::Sadf;
+        file.rewind().map_err(ForeignError::File)?;
+        let new = self.run(tool, &["-c", "/dev/stdin"], file).map_err(|error| match error {
+            ForeignError::Refused { message, .. } => {
+                // What it says then is to run the command that has just been run.
+                let (refusal, _) = refusal.split_once("; Try to").unwrap_or((refusal, ""));
+                let ends = message.rsplit("; ").next().unwrap_or_default();
+                let message = format!("{refusal}; nor can 'sadf -c' convert it: {ends}");
+                ForeignError::Refused { tool, message, hint: OF_OLD_SADF }
+            }
+            other => other,
+        })?;
+        let mut copy = memory().map_err(ForeignError::File)?;
+        copy.write_all(&new.bytes).map_err(ForeignError::File)?;
+        let copy = shared(copy).map_err(ForeignError::File)?;
+        let Converted { bytes, complaint } = self.run(tool, tool.args(), copy)?;
+        // Its statistics stand before what it says of the whole.
+        let ends = new.complaint.and_then(|said| said.rsplit("; ").next().map(str::to_owned));
+        let said: Vec<String> = ends.into_iter().chain(complaint).collect();
+        Ok(Converted { bytes, complaint: (!said.is_empty()).then(|| said.join("; ")) })
+    }
+
+    /// Runs the tool with `file` as its standard input.
+    fn run(&self, tool: Tool, args: &[&str], file: File) -> Result<Converted, ForeignError> {
         let program = self.find(tool).ok_or(ForeignError::NotInstalled(tool))?;
         let run = |error| ForeignError::Run(tool, error);
         let user = Nobody::pick(&Root::live()).map_err(run)?;
@@ -167,7 +202,7 @@ impl Converter {
         let others = user.is_some() || own != rustix::process::geteuid().as_raw();
         let file = if others { readable(file).map_err(ForeignError::File)? } else { file };
         let mut command = Command::new(program);
-        command.args(tool.args()).env_clear().env("LC_ALL", "C").current_dir("/");
+        command.args(args).env_clear().env("LC_ALL", "C").current_dir("/");
         if let Some(zone) = std::env::var_os("TZ") {
             command.env("TZ", zone);
         }
@@ -223,12 +258,30 @@ fn readable(mut file: File) -> io::Result<File> {
     if file.metadata()?.permissions().mode() & 0o004 != 0 {
         return Ok(file);
     }
-    let mut copy = File::from(memfd_create("recording", MemfdFlags::CLOEXEC)?);
+    let mut copy = memory()?;
     io::copy(&mut file, &mut copy)?;
+    shared(copy)
+}
+
+fn memory() -> io::Result<File> {
+    Ok(File::from(memfd_create("recording", MemfdFlags::CLOEXEC)?))
+}
+
+/// A copy in memory, to be read from its start by everybody.
+fn shared(mut copy: File) -> io::Result<File> {
     copy.set_permissions(Permissions::from_mode(0o444))?;
     copy.rewind()?;
     Ok(copy)
 }
+
+/// Whether `sadf` says that the file is of a version with another layout.
+fn is_of_old_sadf(tool: Tool, message: &str) -> bool {
+    tool == Tool::Sadf && message.contains("cannot read the format")
+}
+
+/// What to do about it where it cannot convert it.
+const OF_OLD_SADF: &str =
+    ". Run 'sadf -j FILE -- -A' with the sadf of the machine it is from, and give that text";
 
 fn judge(
     tool: Tool,
@@ -245,9 +298,7 @@ fn judge(
     }
     let hint = match tool {
         // Written by another version: sysstat's own words for it.
-        Tool::Sadf if text.contains("cannot read the format") || text.contains("onvert") => {
-            ". Convert it with 'sadf -c FILE > NEW', or use the sadf of the machine it is from"
-        }
+        Tool::Sadf if text.contains("onvert") => OF_OLD_SADF,
         Tool::Atop if text.contains("version") => {
             ". Convert it with 'atopconvert FILE NEW', or use the atop of the machine it is from"
         }
@@ -256,7 +307,12 @@ fn judge(
         }
         Tool::Sadf | Tool::Atop | Tool::Perf => "",
     };
-    let message = if text.is_empty() { format!("it ended with {status}") } else { text };
+    // What ends by itself has said why.
+    let message = match (text.as_str(), status.code()) {
+        ("", _) => format!("it ended with {status}"),
+        (_, None) => format!("{text}; it ended with {status}"),
+        _ => text,
+    };
     Err(ForeignError::Refused { tool, message, hint })
 }
 
@@ -349,6 +405,27 @@ mod tests {
         assert!(message.contains("sadf -c"), "{message}");
         let silent = Fake::new(Tool::Atop, "exit 7").convert(Tool::Atop);
         assert!(silent.expect_err("refused").to_string().contains("exit status: 7"));
+    }
+
+    #[test]
+    fn a_file_of_an_older_sadf_is_converted_first() {
+        let reads = "case $1 in
+            -c) echo 'Statistics:' >&2; echo 'File converted' >&2; sed s/recorded/converted/;;
+            *) grep converted && exit; echo 'File created by sysstat version 9.1.7' >&2
+               echo 'Current version cannot read the format of this file' >&2
+               echo 'Try to convert it' >&2; exit 3;;
+            esac";
+        let fake = Fake::new(Tool::Sadf, reads);
+        let converted = fake.convert(Tool::Sadf).expect("a text");
+        assert_eq!(text(&converted), "converted\n");
+        assert_eq!(converted.complaint.as_deref(), Some("File converted"));
+        // Some versions crash on it.
+        let fake = Fake::new(Tool::Sadf, &reads.replace("sed s", "kill -SEGV $$; sed s"));
+        let message = fake.convert(Tool::Sadf).expect_err("refused").to_string();
+        for part in ["version 9.1.7", "'sadf -c'", "SIGSEGV", "sadf of the machine it is from"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        assert!(!message.contains("Try to"), "{message}");
     }
 
     #[test]
