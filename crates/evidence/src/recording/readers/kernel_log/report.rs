@@ -106,8 +106,9 @@ pub(super) struct Reports {
     stopped: bool,
     /// The time of the latest message.
     last: When,
-    /// The kernel's release, as any report says it.
+    /// The kernel's release, and its taint, as any report says them.
     kernel: Option<String>,
+    taint: Option<String>,
 }
 
 impl Reports {
@@ -171,24 +172,28 @@ impl Reports {
     fn close(&mut self) {
         let Some((kind, report)) = self.open.take() else { return };
         self.kernel = report.kernel.clone().or_else(|| self.kernel.take());
+        self.taint = report.taint.clone().or_else(|| self.taint.take());
         if report.kernel.is_some() || report.place.is_some() || report.task.is_some() {
             self.first.entry(kind).or_insert((report, 0)).1 += 1;
         }
     }
 
     /// What became of the machine.
-    fn fate(&self, kind: Kind, at: When) -> String {
-        let goes_on = self.last.apart_s(at).filter(|seconds| *seconds >= 1.0);
-        match (kind, self.stopped, goes_on) {
-            (Kind::Panic, _, _) | (_, true, _) => "the machine stopped (panic)".to_owned(),
-            (Kind::Died, _, Some(seconds)) => {
-                format!("the task was killed; the machine went on for {seconds:.0} s at least")
-            }
-            (Kind::Died, _, None) => {
-                "the task was killed; whether the machine went on is not shown".to_owned()
-            }
-            _ => "the machine went on".to_owned(),
+    fn fate(&self, kind: Kind, report: &Report) -> String {
+        if kind == Kind::Panic || self.stopped {
+            return "the machine stopped (panic)".to_owned();
         }
+        let later = self.last.apart_s(report.at).filter(|seconds| *seconds >= 1.0);
+        // A CPU that waits for a lock waits on.
+        let stuck = report.what.contains("lockup");
+        let machine = match later {
+            Some(seconds) => format!("the machine went on for {seconds:.0} s at least"),
+            None if kind == Kind::Died || stuck => {
+                "whether the machine went on is not shown".into()
+            }
+            None => "the machine went on".to_owned(),
+        };
+        if kind == Kind::Died { format!("the task was killed; {machine}") } else { machine }
     }
 
     /// What the worst report says, as settings; how many there are of each kind. Returns the first
@@ -205,8 +210,9 @@ impl Reports {
                 untold.push((kept, report.what.clone(), report.at, many));
             }
             if std::mem::take(&mut worst) {
-                let fate = self.fate(kind, report.at);
+                let fate = self.fate(kind, &report);
                 report.kernel = report.kernel.or_else(|| self.kernel.clone());
+                report.taint = report.taint.or_else(|| self.taint.clone());
                 report.put(told.unwrap_or(kept), fate, out);
             }
         }
@@ -372,6 +378,19 @@ mod tests {
         let recording = read(text);
         let part = Subject::part(LOG, Trouble::Warned.key());
         assert_eq!(values(&recording, Field::LogLines, &part), [1.0]);
+    }
+
+    #[test]
+    fn a_report_takes_from_others_what_it_does_not_say() {
+        let text = "[  7.000000] [ INFO: possible recursive locking detected ]\n\
+            [  7.000000] 6.5.0-rc3 #9 Not tainted\n\
+            [  7.000000] ---------------------------------------------\n\
+            [  7.000000] 1 lock held by first/12:\n\
+            [  7.200000] BUG: spinlock lockup suspected on CPU#1, second/0:1/34\n\
+            [  7.200000] [<c0010203>] (inner+0x8/0x40) from [<c0010204>] (outer+0x1/0x9)\n";
+        let told = told(text);
+        assert_eq!(told[3..6], ["second/0:1/34", "6.5.0-rc3", "not tainted"]);
+        assert_eq!(told[6], "whether the machine went on is not shown");
     }
 
     #[test]

@@ -98,6 +98,21 @@ pub(super) struct State<'a> {
     pub(super) kernel: Option<&'a str>,
 }
 
+/// The task of a sentence of lockdep: `make/77 is trying to acquire lock:`, `2 locks held by
+/// make/77:`, and of a lock that nobody gives back: `spinlock lockup on CPU#3, make/77`.
+fn task(text: &str) -> Option<&str> {
+    let acts = [" is trying to ", " is leaving the kernel "];
+    if let Some((task, _)) = acts.iter().find_map(|act| text.split_once(act)) {
+        return Some(task);
+    }
+    let held = [" lock held by ", " locks held by "];
+    if let Some((number, task)) = held.iter().find_map(|held| text.split_once(held)) {
+        return task.strip_suffix(':').filter(|_| count(number).is_some());
+    }
+    let (_, place) = text.split_once("lockup")?.1.split_once(" on CPU#")?;
+    place.split_once(", ").map(|(_, task)| task)
+}
+
 /// `CPU: 1 PID: 42 Comm: kswapd0 Tainted: G W 6.1.0 #1`; before 3.9 `Pid: 42, comm: ...`; in
 /// reports of lockdep `6.1.0 #1 Not tainted`.
 pub(super) fn state(text: &str) -> Option<State<'_>> {
@@ -108,7 +123,7 @@ pub(super) fn state(text: &str) -> Option<State<'_>> {
         };
         return Some(State { task: None, taint, kernel: Some(kernel) });
     }
-    if let Some((task, _)) = text.split_once(" is trying to ") {
+    if let Some(task) = task(text) {
         return Some(State { task: Some(task), ..State::default() });
     }
     // The allocator of objects has it in brackets.
@@ -142,7 +157,8 @@ fn is_dump(text: &str) -> bool {
 /// Whether a line between a heading and the end of its report has one of the known forms.
 pub(super) fn has_form(text: &str) -> bool {
     let address = text.trim_start_matches(['(', '[']).starts_with('<') || text.contains("[<");
-    let ruler = text.len() > 3 && text.bytes().all(|byte| b"=-".contains(&byte));
+    // Above two columns it has two parts.
+    let ruler = text.len() > 3 && text.bytes().all(|byte| b"=- ".contains(&byte));
     let labelled = LABELS.iter().any(|label| text.starts_with(label.as_str()));
     let known = address || ruler || labelled || symbol(text).is_some() || state(text).is_some();
     known || is_dump(text)
