@@ -44,7 +44,7 @@ macro_rules! kinds {
 impl SourceKind {
     /// Whether it is what `sar` recorded, in whatever form.
     pub(super) const fn is_sar(self) -> bool {
-        matches!(self, Self::SarText | Self::SadfJson | Self::SadfText)
+        matches!(self, Self::SarText | Self::SadfJson | Self::SadfText | Self::SadfXml)
     }
 }
 
@@ -53,6 +53,7 @@ kinds! {
     SarText "sar";
     SadfJson "sadf -j";
     SadfText "sadf -d and -p";
+    SadfXml "sadf -x";
     AtopText "atop -P";
     AtopJson "atop -J";
     AtopScreen "atop";
@@ -98,6 +99,8 @@ kinds! {
     Turbostat "turbostat";
     Numa "numactl -H and numastat";
     Mdstat "/proc/mdstat";
+    Swapon "swapon";
+    ZpoolIostat "zpool iostat";
     Multipath "multipath -ll";
     Nfsiostat "nfsiostat";
     Jstat "jstat";

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use super::prelude::*;
 
-/// What may stand in the column of types.
-const TYPES: [&str; 12] = [
-    "REG", "DIR", "CHR", "BLK", "FIFO", "IPv4", "IPv6", "unix", "sock", "a_inode", "netlink",
-    "unknown",
-];
+/// What stands in the column of descriptors where it is none: mappings, folders, or nothing that
+/// may be seen.
+const OTHERS: [&str; 12] =
+    ["cwd", "rtd", "txt", "mem", "mmap", "DEL", "NOFD", "err", "ltx", "pd", "jld", "m86"];
 
-/// Columns in which the type may stand: behind it come device, size and node.
-const TYPE_COLUMNS: std::ops::Range<usize> = 4..8;
+/// Columns in which the descriptor may stand: behind it come type, device, size and node.
+const COLUMNS: std::ops::Range<usize> = 3..7;
 
 /// Most deleted files that are told apart, and most processes that are kept.
 const DELETED_MAX: usize = 65_536;
@@ -20,6 +19,12 @@ const PROCESSES_MAX: usize = 256;
 fn is_heading(line: &str) -> bool {
     let words = words(line);
     words.starts_with(&["COMMAND", "PID"]) && words.ends_with(&["NODE", "NAME"])
+}
+
+/// `12u`, `3rW`: a number, how it is open, and a lock.
+fn is_descriptor(word: &str) -> bool {
+    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < word.len() && rest.len() <= 2 && rest.starts_with(['r', 'w', 'u', '-'])
 }
 
 /// A file of a process, or of one of its threads.
@@ -36,17 +41,21 @@ struct Open<'a> {
 fn row(line: &str) -> Option<Open<'_>> {
     let words = words(line);
     let (name, pid) = (*words.first()?, u32::try_from(count(words.get(1)?)?).ok()?);
-    let is_type = |at: &usize| words.get(*at).is_some_and(|word| TYPES.contains(word));
-    let at = TYPE_COLUMNS.into_iter().find(is_type)?;
-    let numbered = words.get(at - 1)?.starts_with(|c: char| c.is_ascii_digit());
-    let regular = words.get(at) == Some(&"REG") && words.last() == Some(&"(deleted)");
+    let is_column = |at: &usize| {
+        let Some(word) = words.get(*at) else { return false };
+        // A lock may follow: `mem-W`.
+        word.split('-').next().is_some_and(|kind| OTHERS.contains(&kind)) || is_descriptor(word)
+    };
+    let at = COLUMNS.into_iter().find(is_column)?;
+    let numbered = is_descriptor(words.get(at)?);
+    let regular = words.get(at + 1) == Some(&"REG") && words.last() == Some(&"(deleted)");
     let deleted = regular.then(|| {
-        let (device, size) = (words.get(at + 1)?, words.get(at + 2)?);
+        let (device, size) = (words.get(at + 2)?, words.get(at + 3)?);
         // `+L` puts the number of links before the node.
-        Some((*device, words.get(at + 3..)?.join(" "), count(size)?))
+        Some((*device, words.get(at + 4..)?.join(" "), count(size)?))
     });
     // A thread's id stands before the name of its user.
-    let thread = at > TYPE_COLUMNS.start && words.get(2).and_then(|word| count(word)).is_some();
+    let thread = at > COLUMNS.start && words.get(2).and_then(|word| count(word)).is_some();
     Some(Open { name, pid, thread, numbered, deleted: deleted.flatten() })
 }
 

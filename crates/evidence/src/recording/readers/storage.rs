@@ -103,7 +103,9 @@ fn headings(line: &str) -> Option<Field> {
     let words = words(line);
     let first = words.first()?.to_lowercase();
     let named = ["filesystem", "dateisystem", "sys.", "s.ficheros", "fichiers"].contains(&&*first);
-    let percent = words.iter().find(|word| word.len() > 1 && word.ends_with('%'))?;
+    // With `-P` the column has a word of its own.
+    let percent = |word: &&&str| word.len() > 1 && word.ends_with('%') || **word == "Capacity";
+    let percent = words.iter().find(percent)?;
     let inodes = percent.starts_with('I') || percent.starts_with("UI");
     named.then_some(if inodes { Field::FsInodes } else { Field::FsUsed })
 }
@@ -239,6 +241,8 @@ Filesystem     Type     Inodes IUsed  IFree IUse% Mounted on
 /dev/sdb1      ext4    6553600 6553600    0  100% /data
 /dev/sdc1      btrfs         0     0      0     - /media
 /dev/sr1       iso9660       9     9      0  100% /cd
+Filesystem     Type 1024-blocks Used Available Capacity Mounted on
+/dev/sde1      ext4     6030784    9   4571556      21% /old
 Dateisystem    1K-Blöcke Benutzt Verfügbar Verw% Eingehängt auf
 /dev/sda1       98831908  51234   42531234   55% /
 ";
@@ -249,5 +253,6 @@ Dateisystem    1K-Blöcke Benutzt Verfügbar Verw% Eingehängt auf
         assert_eq!(value(Field::FsInodes, "/data"), [100.0]);
         assert_eq!(value(Field::FsInodes, "/media"), [0.0; 0]);
         assert_eq!(value(Field::FsUsed, "/"), [55.0]);
+        assert_eq!(value(Field::FsUsed, "/old"), [21.0]);
     }
 }

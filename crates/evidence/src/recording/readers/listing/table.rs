@@ -1,5 +1,6 @@
 //! The tables of `data/listings.tsv`, and how a heading lays one out.
 
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -55,6 +56,13 @@ struct Product {
     field: Field,
 }
 
+/// What is left of a column without another one.
+#[derive(Debug)]
+struct Difference {
+    columns: Vec<Names>,
+    field: Field,
+}
+
 /// A listing of one heading and rows.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -68,6 +76,7 @@ pub(super) struct Table {
     pub(super) letters: u128,
     columns: Vec<Column>,
     products: Vec<Product>,
+    differences: Vec<Difference>,
     /// How many rows a subject has.
     rows: Option<Field>,
     /// Its usual headings, for rows that lost theirs, with the command that prints them.
@@ -108,6 +117,7 @@ pub(super) static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
             ("table", _) => tables.push(head(row)),
             ("column", Some(table)) => table.columns.push(column(row)),
             ("product", Some(table)) => table.products.push(product(row)),
+            ("difference", Some(table)) => table.differences.push(difference(row)),
             ("rows", Some(table)) => {
                 let [_, field] = row.fields();
                 table.rows = Some(of_key(row, field));
@@ -116,7 +126,9 @@ pub(super) static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
                 let [_, command, heading] = row.fields();
                 table.usual.push((command, heading.to_owned()));
             }
-            _ => row.refuse("it is no table, and no column, product, rows or heading of one"),
+            _ => row.refuse(
+                "it is no table, and no column, product, difference, rows or heading of one",
+            ),
         }
     }
     tables
@@ -175,6 +187,7 @@ fn head(row: &Row) -> Table {
         marks,
         columns: Vec::new(),
         products: Vec::new(),
+        differences: Vec::new(),
         rows: None,
         usual: Vec::new(),
     }
@@ -191,6 +204,11 @@ fn product(row: &Row) -> Product {
     Product { columns: columns(parts), factor: row.number(factor), field: of_key(row, field) }
 }
 
+fn difference(row: &Row) -> Difference {
+    let [_, parts, field] = row.fields();
+    Difference { columns: columns(parts), field: of_key(row, field) }
+}
+
 impl Table {
     /// The rows' layout, where this is the table's heading.
     pub(super) fn layout(&'static self, words: &[&str]) -> Option<Layout> {
@@ -201,9 +219,11 @@ impl Table {
         }
         let (mut cells, mut at, mut width, mut open) = (Vec::new(), 0, 0, None);
         while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-            let named = self.columns.iter().enumerate();
-            let named = named.filter_map(|(place, one)| Some((here(&one.names, rest)?.0, place)));
-            let column = named.max();
+            // A name may come again, and means the next column of that name then.
+            let used = |place: usize| cells.iter().any(|cell: &Cell| cell.column == Some(place));
+            let left = self.columns.iter().enumerate().filter(|(place, _)| !used(*place));
+            let named = left.filter_map(|(place, one)| Some((here(&one.names, rest)?.0, place)));
+            let column = named.max_by_key(|(length, place)| (*length, Reverse(*place)));
             let subject = self.slot(rest);
             let measure = column.and_then(|(_, place)| self.columns.get(place));
             let measure = measure.map_or(Measure::Word, |column| column.measure);
@@ -332,18 +352,32 @@ impl Layout {
                 values.push((product.field, value));
             }
         }
+        for difference in &self.table.differences {
+            let parts = difference.columns.iter().map(|names| {
+                let cell = self.named(names)?;
+                cell.measure.read(self.cut(cell, words))?.first().copied()?
+            });
+            let parts: Option<Vec<f64>> = parts.collect();
+            if let Some([whole, part]) = parts.as_deref() {
+                values.push((difference.field, (whole - part).max(0.0)));
+            }
+        }
         values.extend(self.table.rows.map(|field| (field, 1.0)));
         Some((subject, values))
+    }
+
+    /// The cell of the column of these names.
+    fn named(&self, names: &Names) -> Option<&Cell> {
+        self.cells.iter().find(|cell| {
+            let column = cell.column.and_then(|at| self.table.columns.get(at));
+            column.is_some_and(|column| column.names == *names)
+        })
     }
 
     fn product(&self, product: &Product, words: &[&str]) -> Option<f64> {
         let mut value = product.factor;
         for names in &product.columns {
-            let named = |cell: &&Cell| {
-                let column = cell.column.and_then(|at| self.table.columns.get(at));
-                column.is_some_and(|column| column.names == *names)
-            };
-            let cell = self.cells.iter().find(named)?;
+            let cell = self.named(names)?;
             value *= count(self.cut(cell, words).first()?)? as f64;
         }
         Some(value)

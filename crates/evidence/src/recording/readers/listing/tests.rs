@@ -213,3 +213,49 @@ fn what_innodb_says_of_itself() {
         assert_eq!(values(&recording, Field::SessionWait, &part), [ms]);
     }
 }
+
+#[test]
+fn swap_space_by_swapon_and_the_kernel() {
+    let text = "$ swapon\n\
+        NAME      TYPE       SIZE USED PRIO\n\
+        /dev/dm-7 partition    3G   1G   -2\n\
+        /swap     file         1G   0B   -3\n";
+    let recording = read(text);
+    all_understood(&recording);
+    let gib = 1_073_741_824.0;
+    assert_eq!(machine(&recording, Field::SwapTotal), [4.0 * gib]);
+    assert_eq!(machine(&recording, Field::SwapFree), [3.0 * gib]);
+    let text = "Filename    Type        Size    Used  Priority\n\
+        /dev/dm-7   partition   2048    1024  -2\n";
+    let recording = read(text);
+    all_understood(&recording);
+    assert_eq!(machine(&recording, Field::SwapFree), [1_048_576.0]);
+}
+
+#[test]
+fn a_name_of_a_column_may_come_twice() {
+    let text = "              capacity     operations     bandwidth\n\
+        pool        alloc   free   read  write   read  write\n\
+        ----------  -----  -----  -----  -----  -----  -----\n\
+        lake        1.81T  3.64T     12   1.5K   2.0M  44.0M\n\
+        \x20 sdk           -      -     12   1.5K   2.0M  44.0M\n";
+    let recording = read(text);
+    all_understood(&recording);
+    let pool = Subject::Named("lake".to_owned());
+    assert_eq!(values(&recording, Field::DiskReads, &pool), [12.0]);
+    assert_eq!(values(&recording, Field::DiskWrites, &pool), [1536.0]);
+    assert_eq!(values(&recording, Field::DiskReadBytes, &pool), [2_097_152.0]);
+}
+
+#[test]
+fn listings_without_a_fact_are_read_all_the_same() {
+    all_understood(&read(
+        "$ w\n 10:25:20 up 16:03,  2 users,  load average: 0.00, 0.01, 0.05\n\
+        USER     TTY      FROM             LOGIN@   IDLE   JCPU   PCPU WHAT\n\
+        ann      ttyS0                     Fri18   32:16   2.66s  2.66s -bash\n\
+        ann      pts/0    10.9.8.7         09:53    8.00s  0.10s  0.00s ssh there\n\
+        $ route -n\nKernel IP routing table\n\
+        Destination     Gateway         Genmask         Flags Metric Ref    Use Iface\n\
+        0.0.0.0         10.9.8.1        0.0.0.0         UG    100    0        0 eth7\n",
+    ));
+}
