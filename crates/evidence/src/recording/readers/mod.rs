@@ -260,7 +260,8 @@ formats![
         },
         sysstat::timed::begins,
     ),
-    (|line| line.any("\t") || line.has("#hostname;"), sysstat::csv::begins),
+    (|line| line.any("\t") || line.has("#hostname;") || line.has("LINUX-;"), sysstat::csv::begins),
+    (|line| line.begins("<") && (line.has("?xml") || line.has("=\"")), sysstat::xml::begins),
     (
         |line| {
             let timed = line.colons_min(2) || line.any(".") || line.foreign();

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Cpu,
     /// Block devices.
     Disk,
+    /// File systems, by device or place.
+    Filesystem,
     /// Network interfaces.
     Interface,
     /// Interrupt vectors, or `sum`.
@@ -131,7 +133,7 @@ mod tests {
         const SECTIONS: [&str; 3] = ["tables", "passed_over", "soft_vectors"];
         assert!(ROWS.iter().all(|row| SECTIONS.contains(&row.section)));
         let columns: usize = TABLES.iter().map(|table| table.columns.len()).sum();
-        assert_eq!((TABLES.len(), columns), (22, 124));
+        assert_eq!((TABLES.len(), columns), (25, 136));
         assert!(!PASSED_OVER.is_empty() && !SOFT_VECTORS.is_empty());
     }
 }

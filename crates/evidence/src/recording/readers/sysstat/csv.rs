@@ -1,8 +1,9 @@
 //! `sadf -d` and `sadf -p`: the columns of `sar`, behind semicolons, or one value a line.
 
-use super::columns::{Kind, TABLES};
+use std::mem::take;
+
 use super::iostat::moment;
-use super::table::{self, Header, Layout, Wrong, is_sane};
+use super::table::{self, Header, Layout};
 use crate::recording::readers::prelude::*;
 
 /// What stands before the columns: machine, interval and time.
@@ -27,46 +28,112 @@ fn row(line: &str, split: char) -> Option<(&str, &str, Vec<&str>)> {
     named.then(|| (host, time, cells.collect()))
 }
 
-/// `2026-11-23 18:25:05 UTC`, without the zone where it is local, or seconds since 1970.
+/// `2026-11-23 18:25:05 UTC`, another zone or none where it is local, or seconds since 1970.
 fn stamp(text: &str, out: &mut Builder) -> Option<Stamp> {
     if let Some(at) = text.parse().ok().map(Stamp).filter(|at| at.has_date()) {
         out.clock(Clock::Utc);
         return Some(at);
     }
-    let local = match text.strip_suffix(" UTC") {
-        Some(utc) => {
+    let zoned = text.rsplit_once(' ');
+    match zoned.filter(|(_, zone)| zone.bytes().all(|byte| byte.is_ascii_uppercase())) {
+        Some((utc, "UTC")) => {
             out.clock(Clock::Utc);
-            utc
+            moment(utc, false)
         }
-        None => text,
-    };
-    moment(local, false)
+        Some((local, _)) => moment(local, false),
+        None => moment(text, false),
+    }
 }
 
-/// Begins at a header, or at a value of `sadf -p`.
+fn is_restart(cells: &[&str]) -> bool {
+    cells.first().is_some_and(|first| first.starts_with("LINUX-RESTART"))
+}
+
+/// Begins at a header, at a value of `sadf -p`, or at a restart.
 pub(in crate::recording::readers) fn begins(
     lines: &Lines<'_>,
     out: &mut Builder,
 ) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
+    let value = |cells: &[&str]| {
+        is_restart(cells) || cells.len() == VALUE_CELLS && cells[2].parse::<f64>().is_ok()
+    };
     let host = match header(line) {
-        Some(_) => row(lines.ahead(1), ';').map(|(host, ..)| host.to_owned()),
-        None => Some(pretty(line)?.0.to_owned()),
+        Some(_) => row(lines.ahead(1), ';').map(|(host, ..)| host),
+        None => {
+            let tabs = row(line, '\t').filter(|(.., cells)| value(cells));
+            let found = tabs.or_else(|| row(line, ';').filter(|(.., cells)| is_restart(cells)));
+            Some(found?.0)
+        }
     };
     if let Some(host) = host {
-        out.host(&host);
+        out.host(host);
     }
-    Some(lines.begin(
-        SourceKind::SadfText,
-        PastBlanks(Csv { tables: Vec::new(), current: None }),
-        out,
-    ))
+    let reader = Csv { tables: Vec::new(), current: None, group: Group::default() };
+    Some(lines.begin(SourceKind::SadfText, PastBlanks(reader), out))
+}
+
+/// What a line of `sadf -p` has behind the time: subject, column and value.
+const VALUE_CELLS: usize = 3;
+
+/// Most columns of a subject: those of the machine in `sadf -p -- -A` are 200.
+const COLUMNS_MAX: usize = 1024;
+
+/// Values of `sadf -p` about one subject at one time: together a row of `sar`.
+#[derive(Default)]
+struct Group {
+    time: String,
+    subject: String,
+    names: Vec<String>,
+    cells: Vec<String>,
+}
+
+impl Group {
+    fn push(&mut self, time: &str, value: [&str; VALUE_CELLS], out: &mut Builder) {
+        let [subject, name, cell] = value;
+        let another = self.time != time || self.subject != subject;
+        if another || self.names.len() >= COLUMNS_MAX || self.names.iter().any(|n| n == name) {
+            self.put(out);
+            (self.time, self.subject) = (time.to_owned(), subject.to_owned());
+        }
+        self.names.push(name.to_owned());
+        self.cells.push(cell.to_owned());
+    }
+
+    /// Puts what was gathered. Of two columns with the same field the first one counts.
+    fn put(&mut self, out: &mut Builder) {
+        let (names, values) = (take(&mut self.names), take(&mut self.cells));
+        if names.is_empty() {
+            return;
+        }
+        let at = stamp(&self.time, out);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let subject = self.subject.strip_prefix("cpu").unwrap_or(&self.subject);
+        let mut cells: Vec<&str> = values.iter().map(String::as_str).collect();
+        if subject != "-" {
+            cells.insert(0, subject);
+        }
+        let mut done: Vec<Field> = Vec::new();
+        for mut layout in table::columns_of(subject, &names) {
+            let before = done.clone();
+            let row = layout.row(&cells, |field, about, value| {
+                if !before.contains(&field) {
+                    done.push(field);
+                    out.put(field, about, at, value);
+                }
+            });
+            if let Err(wrong) = row {
+                out.problem(wrong.text());
+            }
+        }
+    }
 }
 
 struct Csv {
     /// Headers as written, with their layouts; `None` for one that is passed over.
     tables: Vec<(String, Option<Box<Layout>>)>,
     current: Option<usize>,
+    group: Group,
 }
 
 impl Csv {
@@ -93,60 +160,19 @@ impl Csv {
 
     fn put(&mut self, time: &str, mut cells: Vec<&str>, out: &mut Builder) {
         let at = stamp(time, out);
-        if cells.first().is_some_and(|first| first.starts_with("LINUX-RESTART")) {
+        if is_restart(&cells) {
             return out.restart(at);
+        }
+        if cells.first().is_some_and(|first| first.starts_with("COM ")) {
+            return;
         }
         let table = self.current.and_then(|at| self.tables.get_mut(at));
         let Some((_, Some(layout))) = table else { return };
         if let Some(all) = cells.first_mut().filter(|first| **first == "-1") {
             *all = "all";
         }
-        match layout.put(&cells, at, out) {
-            Ok(()) => {}
-            Err(Wrong::Truncated) => {
-                out.problem("truncated: a row with fewer columns than its header; it is left out");
-            }
-            Err(Wrong::Other(why)) => out.problem(format!("a row has {why}; it is left out")),
-        }
-    }
-}
-
-/// A line of `sadf -p`: machine, time, subject, column and value.
-fn pretty(line: &str) -> Option<(&str, &str, &str, &str, f64)> {
-    let (host, time, rest) = row(line, '\t')?;
-    let [subject, column, value] = rest.as_slice() else { return None };
-    let value: f64 = value.parse().ok()?;
-    Some((host, time, subject, column, value))
-}
-
-/// Puts the value of a column that is known.
-fn put_pretty(line: (&str, &str, &str, &str, f64), out: &mut Builder) {
-    let (_, time, subject, name, value) = line;
-    let at = stamp(time, out);
-    // Disks and the machine both have `tps`.
-    let of_machine = subject == "-";
-    let tables = TABLES.iter().filter(|table| table.kind != Kind::Process);
-    let tables = tables.filter(|table| (table.kind == Kind::Machine) == of_machine);
-    let columns = tables.flat_map(|table| {
-        table
-            .columns
-            .iter()
-            .filter(|column| column.parts[0].0 == name)
-            .map(|column| (table.kind, column))
-    });
-    for (kind, column) in columns.take(1) {
-        let about = match (kind, subject) {
-            (Kind::Machine, _) | (Kind::Cpu, "all") => Some(Subject::Machine),
-            (Kind::Cpu, cpu) => {
-                cpu.strip_prefix("cpu").and_then(|n| n.parse().ok()).map(Subject::Cpu)
-            }
-            (Kind::Disk, name) => Some(Subject::Disk(name.to_owned())),
-            (Kind::Interface, name) => Some(Subject::Interface(name.to_owned())),
-            _ => None,
-        };
-        let value = value * column.factor;
-        if let Some(about) = about.filter(|_| is_sane(column.field, value)) {
-            out.put(column.field, &about, at, value);
+        if let Err(wrong) = layout.put(&cells, at, out) {
+            out.problem(wrong.text());
         }
     }
 }
@@ -157,17 +183,29 @@ impl Reader for Csv {
             self.begin_table(line, &columns, out);
             return Taken::Yes;
         }
-        if let Some(value) = pretty(line) {
-            put_pretty(value, out);
+        if let Some((_, time, cells)) = row(line, '\t') {
+            match cells.as_slice() {
+                [subject, name, cell] => self.group.push(time, [subject, name, cell], out),
+                // A comment, or what two tabs part.
+                _ if !is_restart(&cells) => {}
+                _ => {
+                    self.group.put(out);
+                    let at = stamp(time, out);
+                    out.restart(at);
+                }
+            }
             return Taken::Yes;
         }
-        match row(line, ';').filter(|_| self.current.is_some()) {
-            Some((_, time, cells)) => {
-                self.put(time, cells, out);
-                Taken::Yes
-            }
-            None => Taken::No,
+        let Some((_, time, cells)) = row(line, ';') else { return Taken::No };
+        if self.current.is_none() && !is_restart(&cells) {
+            return Taken::No;
         }
+        self.put(time, cells, out);
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.group.put(out);
     }
 }
 
@@ -199,16 +237,46 @@ mod tests {
     #[test]
     fn sadf_p_has_one_value_a_line() {
         let recording = read(
-            "vm\t1\t2026-11-23 18:25:05 UTC\tall\t%iowait\t5.00\n\
+            "vm\t-1\t2026-11-23 18:20:00 UTC\tLINUX-RESTART\t(2 CPU)\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\tall\t%iowait\t5.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\tall\t%idle\t90.00\n\
              vm\t1\t2026-11-23 18:25:05 UTC\tcpu1\t%iowait\t7.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\tcpu1\t%idle\t80.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\tsum\tcpu1\t33.00\n\
              vm\t1\t2026-11-23 18:25:05 UTC\tvda\trkB/s\t2.00\n\
-             vm\t1\t2026-11-23 18:25:05 UTC\t-\tkbmemfree\t10\n",
+             vm\t1\t2026-11-23 18:25:05 UTC\t-\tkbmemfree\t10\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\t-\tkbmemused\t30\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\t-\t%memused\t75.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\t-\t%smem-10\t60.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\t-\t%smem\t4.00\n\
+             vm\t1\t2026-11-23 18:25:05 UTC\tBAT0\tstatus\tFull\n",
         );
         all_understood(&recording);
+        assert_eq!(recording.hosts[0].restarts.len(), 1);
         assert_eq!(machine(&recording, Field::CpuIowait), [5.0]);
         assert_eq!(values(&recording, Field::CpuIowait, &Subject::Cpu(1)), [7.0]);
+        assert_eq!(values(&recording, Field::Interrupts, &Subject::Cpu(1)), [33.0]);
         let disk = Subject::Disk("vda".to_owned());
         assert_eq!(values(&recording, Field::DiskReadBytes, &disk), [2048.0]);
         assert_eq!(machine(&recording, Field::MemFree), [10_240.0]);
+        assert_eq!(machine(&recording, Field::MemTotal), [40_960.0]);
+        // Of the interval, not the moving average.
+        assert_eq!(machine(&recording, Field::PsiMemorySome), [4.0]);
+    }
+
+    #[test]
+    fn sadf_d_begins_at_a_restart_and_has_zones_and_comments() {
+        let recording = read(
+            "vm;-1;2026-11-23 19:20:00 CET;LINUX-RESTART\t(2 CPU)\n\
+             # hostname;interval;timestamp;FILESYSTEM;MBfsfree;MBfsused;%fsused;%ufsused\n\
+             vm;1;2026-11-23 19:25:05 CET;/dev/vda1;10;90;90.00;95.00\n\
+             vm;-1;2026-11-23 19:25:06 CET;COM before the change\n\
+             # hostname;interval;timestamp;INTR;CPU*\n\
+             vm;1;2026-11-23 19:25:05 CET;sum;9.00;4.00;5.00\n",
+        );
+        all_understood(&recording);
+        let filesystem = Subject::Filesystem("/dev/vda1".to_owned());
+        assert_eq!(values(&recording, Field::FsUsed, &filesystem), [95.0]);
+        assert_eq!(recording.hosts[0].restarts.len(), 1);
     }
 }

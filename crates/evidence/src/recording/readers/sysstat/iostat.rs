@@ -1,7 +1,7 @@
 //! `iostat`: reports of an `avg-cpu` block, a `Device` block or both, with or without a time.
 
 use super::opening::{Opening, SAMPLE_LINES, has_comma, opening};
-use super::table::{self, Header, Layout, Wrong};
+use super::table::{self, Header, Layout};
 use super::words::{is_elision, number, words};
 use super::{banner, time};
 use crate::recording::readers::prelude::*;
@@ -27,6 +27,9 @@ struct Iostat {
     current: Option<(usize, Block)>,
     /// The header that begins a report.
     first: Option<String>,
+    /// How far the header is indented, and whether a device of its block was met.
+    indent: usize,
+    members: bool,
     /// Columns of a block that is passed over, such as that of discards in `iostat -xh`.
     passed: Option<usize>,
     at: Option<Stamp>,
@@ -72,6 +75,8 @@ pub(in crate::recording::readers) fn begins(
         layouts: Vec::new(),
         current: None,
         first: None,
+        indent: 0,
+        members: false,
         passed: None,
         at: None,
         waiting: first_is_since_boot.then(Vec::new),
@@ -86,6 +91,10 @@ pub(in crate::recording::readers) fn begins(
 fn is_direct(lines: &Lines<'_>, at: usize) -> bool {
     let dots = (1..at).any(|by| is_elision(lines.ahead(by)));
     !dots && at != 3
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 fn header(line: &str) -> Option<(Block, Box<Layout>)> {
@@ -201,12 +210,8 @@ impl Iostat {
             Ok(()) => Taken::Yes,
             // A row has a name, and then numbers.
             Err(_) if numbers * 2 < cells.len().min(layout.width()) => Taken::No,
-            Err(Wrong::Truncated) => {
-                out.problem("truncated: a row with fewer columns than its header; it is left out");
-                Taken::Yes
-            }
-            Err(Wrong::Other(why)) => {
-                out.problem(format!("a row has {why}; it is left out"));
+            Err(wrong) => {
+                out.problem(wrong.text());
                 Taken::Yes
             }
         }
@@ -236,6 +241,7 @@ impl Reader for Iostat {
             return Taken::Yes;
         }
         if let Some((block, layout)) = header(text) {
+            (self.indent, self.members) = (indent(line), false);
             self.begin_block(text, block, layout);
             return Taken::Yes;
         }
@@ -257,6 +263,12 @@ impl Reader for Iostat {
         if prompt(line).is_some() {
             return Taken::No;
         }
+        // `iostat -g` sums up the devices of a group below them, and indents its name.
+        let named = text.split_whitespace().next().is_some_and(|word| number(word).is_none());
+        if named && indent(line) > self.indent && self.members {
+            return Taken::Yes;
+        }
+        self.members |= named;
         self.row(text, out)
     }
 

@@ -1,4 +1,5 @@
-//! sysstat and its family: `sar`, `mpstat`, `pidstat`, `iostat` in text, `sadf -j`, `-d` and `-p`.
+//! sysstat and its family: `sar`, `mpstat`, `pidstat`, `iostat` in text, `sadf -j`, `-d`, `-p`
+//! and `-x`.
 
 mod banner;
 mod columns;
@@ -13,6 +14,7 @@ mod tests;
 mod time;
 pub(super) mod timed;
 mod words;
+pub(super) mod xml;
 
 pub(super) use columns::{factor, of_key};
 pub(super) use iostat::moment;

@@ -1,5 +1,5 @@
 //! `sadf -j`: the JSON of a sysstat binary, read as it comes: one sample at a time is in memory.
-//! `mpstat -o JSON` and `iostat -o JSON` have the same frame.
+//! `mpstat`, `iostat` and `pidstat` with `-o JSON` have the same frame.
 
 use std::cell::Cell;
 use std::fmt;
@@ -71,6 +71,7 @@ fn kind_of(bytes: &[u8]) -> SourceKind {
         () if head.contains("\"avg-cpu\"") || head.contains("\"disk_device\"") => {
             SourceKind::Iostat
         }
+        () if head.contains("\"task-") || head.contains("\"child-") => SourceKind::Pidstat,
         () if head.contains("\"date\"") && head.contains("\"cpu-load\"") => SourceKind::Mpstat,
         () => SourceKind::SadfJson,
     }
@@ -211,7 +212,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 /// The time in an object with `date`, `time` and, where they are UTC, `utc` (to 12.6) or `tz`.
-fn stamp(object: &Value, out: &mut Builder) -> Option<Stamp> {
+pub(super) fn stamp(object: &Value, out: &mut Builder) -> Option<Stamp> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let midnight = banner::date(text("date")?, false)?;
     let (at, _) = time::time(text("time")?)?;
@@ -250,14 +251,19 @@ impl Host {
     fn put(&self, sample: &Value, out: &mut Builder) {
         let Some(sample) = sample.as_object() else { return };
         let at = sample.get("timestamp").and_then(|timestamp| match timestamp.as_str() {
-            Some(text) => self.moment(text),
+            Some(text) => self.moment(text, out),
             None => stamp(timestamp, out),
         });
         put_sections(sample, at, out);
     }
 
-    /// `mpstat` has a time of the day, `iostat -t` a date before it.
-    fn moment(&self, text: &str) -> Option<Stamp> {
+    /// `mpstat` has a time of the day, `iostat -t` a date before it; with `-H` or `-U` they count
+    /// seconds since 1970.
+    fn moment(&self, text: &str, out: &mut Builder) -> Option<Stamp> {
+        if let Some(at) = text.parse().ok().map(Stamp).filter(|at| at.has_date()) {
+            out.clock(Clock::Utc);
+            return Some(at);
+        }
         let day = |(at, rest): (Stamp, &str)| {
             let midnight = self.date.map_or(0, |date| date.0);
             rest.trim().is_empty().then(|| Stamp(midnight + at.second_of_day()))
@@ -291,7 +297,7 @@ fn flat(object: &Map<String, Value>) -> Map<String, Value> {
     all
 }
 
-fn put_section(name: &str, section: &Value, at: Option<Stamp>, out: &mut Builder) {
+pub(super) fn put_section(name: &str, section: &Value, at: Option<Stamp>, out: &mut Builder) {
     for table in TABLES.iter().filter(|table| table.sections.contains(&name)) {
         match section {
             Value::Object(row) => put_row(table, row, at, out),
@@ -308,6 +314,12 @@ fn put_section(name: &str, section: &Value, at: Option<Stamp>, out: &mut Builder
 fn put_row(table: &Table, row: &Map<String, Value>, at: Option<Stamp>, out: &mut Builder) {
     let Some(subject) = subject(table.kind, row) else { return };
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
+    if is_thread(row) {
+        if let Some(cpu) = number("cpu") {
+            put(Field::ThreadCpu, &subject, at, cpu, out);
+        }
+        return;
+    }
     // `iostat` has the names of its text as keys, without the percent sign.
     let named = |text: &'static str| number(text).or_else(|| number(text.strip_prefix('%')?));
     // A CPU that is offline has 0 everywhere, also where an idle one has 100.
@@ -362,15 +374,30 @@ fn subject(kind: Kind, row: &Map<String, Value>) -> Option<Subject> {
         },
         Kind::Disk => {
             let disk = name("disk-device").or_else(|| name("disk_device"))?;
-            Some(Subject::Disk(disk.to_owned()))
+            // `iostat -g` sums up groups, whose names it indents.
+            (!disk.starts_with(' ')).then(|| Subject::Disk(disk.to_owned()))
+        }
+        Kind::Filesystem => {
+            let filesystem = name("filesystem").or_else(|| name("mountpoint"))?;
+            Some(Subject::Filesystem(filesystem.to_owned()))
         }
         Kind::Interface => Some(Subject::Interface(name("iface")?.to_owned())),
-        Kind::Vector | Kind::Process => None,
+        Kind::Process => {
+            let id =
+                if is_thread(row) { name("TID") } else { name("PID").or_else(|| name("TGID")) };
+            Some(Subject::process(Some(id?.parse().ok()?), name("cmd")?))
+        }
+        Kind::Vector => None,
     }
 }
 
+/// A row of `pidstat -t` about one thread.
+fn is_thread(row: &Map<String, Value>) -> bool {
+    row.get("TID").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+}
+
 /// Interrupts: `value` up to 12.4, then `all` and a key for each CPU.
-fn put_interrupts(rows: &[Value], at: Option<Stamp>, out: &mut Builder) {
+pub(super) fn put_interrupts(rows: &[Value], at: Option<Stamp>, out: &mut Builder) {
     for row in rows.iter().filter_map(Value::as_object) {
         let Some(name) = row.get("intr").and_then(Value::as_str) else { continue };
         for (key, value) in row {

@@ -23,6 +23,18 @@ pub(super) enum Wrong {
     Other(String),
 }
 
+impl Wrong {
+    /// What is said about a row that is left out for it.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Truncated => {
+                "truncated: a row with fewer columns than its header; it is left out".to_owned()
+            }
+            Self::Other(why) => format!("a row has {why}; it is left out"),
+        }
+    }
+}
+
 /// What a cell is put as.
 enum Target {
     /// A field about the row's subject.
@@ -66,18 +78,40 @@ pub(super) fn header(words: &[&str]) -> Option<Header> {
     if words.is_empty() || words.iter().any(|word| words::number(word).is_some()) {
         return None;
     }
-    // `mpstat -T` has times beside each CPU's core, socket and node, and `pidstat` with all its
-    // options beside the policy of scheduling.
-    let timed = words.first() == Some(&"CPU") && words.contains(&"%idle");
-    let timed = timed || words.contains(&"Command") && words.contains(&"%CPU");
-    if !timed && words.iter().any(|word| PASSED_OVER.contains(word)) {
+    let table = columns::TABLES.iter().find(|table| matches(table, words));
+    let layout = table.map(|table| Layout::of(table, words));
+    if let Some(layout) = layout.filter(|layout| !layout.values.is_empty()) {
+        return Some(Header::Table(Box::new(layout)));
+    }
+    if words.iter().any(|word| PASSED_OVER.contains(word)) {
         return Some(Header::Passed(words.len()));
     }
-    let table = columns::TABLES.iter().find(|table| matches(table, words));
-    match table {
-        Some(table) => Some(Header::Table(Box::new(Layout::of(table, words)))),
-        None => Layout::of_vectors(words).map(|layout| Header::Table(Box::new(layout))),
+    Layout::of_vectors(words).map(|layout| Header::Table(Box::new(layout)))
+}
+
+/// The tables whose columns these are, where a row says what it is about (`-`: the machine) and not
+/// in which column.
+pub(super) fn columns_of(subject: &str, names: &[&str]) -> Vec<Layout> {
+    /// Headers of a row's subject; those of vectors fit any columns, and come last.
+    const SUBJECTS: [&str; 5] = ["CPU", "DEV", "FILESYSTEM", "IFACE", "INTR"];
+    if subject == "-" {
+        let marked = |table: &&Table| {
+            table.kind == Kind::Machine && table.marks.iter().all(|mark| names.contains(mark))
+        };
+        let tables = columns::TABLES.iter().filter(marked);
+        return tables.map(|table| Layout::of(table, names)).collect();
     }
+    // `sadf` writes `cpu3` for the column of a vector that `sar` heads `CPU3`.
+    let columns: Vec<String> = names.iter().map(|name| name.replacen("cpu", "CPU", 1)).collect();
+    for word in SUBJECTS {
+        let mut header = vec![word];
+        header.extend(columns.iter().map(String::as_str));
+        let ours = |table: &&Table| subject_word(table.kind, word) && matches(table, &header);
+        if let Some(table) = columns::TABLES.iter().find(ours) {
+            return vec![Layout::of(table, &header)];
+        }
+    }
+    Vec::new()
 }
 
 fn subject_word(kind: Kind, word: &str) -> bool {
@@ -85,6 +119,7 @@ fn subject_word(kind: Kind, word: &str) -> bool {
         Kind::Machine => false,
         Kind::Cpu => word == "CPU",
         Kind::Disk => matches!(word, "DEV" | "Device" | "Device:"),
+        Kind::Filesystem => matches!(word, "FILESYSTEM" | "MOUNTPOINT"),
         Kind::Interface => word == "IFACE",
         Kind::Vector => word == "INTR",
         Kind::Process => word == "PID" || word == "TGID",
@@ -101,10 +136,11 @@ fn matches(table: &Table, words: &[&str]) -> bool {
     // something, such as a half of the day in a language that is not known.
     let own =
         |word: &&str| known(word) || table.marks.contains(word) || subject_word(table.kind, word);
-    // `iostat -xh` has the device last, and begins one of its blocks with flushes.
-    let device_last = table.kind == Kind::Disk && words.last() == Some(&"Device");
+    // `iostat -xh` has the device last, and begins one of its blocks with flushes; `sar -I` since
+    // 12.7 begins with CPUs.
+    let last = words.last().is_some_and(|last| subject_word(table.kind, last));
     let begins = words.first().is_some_and(|first| {
-        (device_last && *first == "f/s")
+        (last && (*first == "f/s" || table.kind == Kind::Vector && cpu_of(first).is_some()))
             || own(first)
             || (table.kind == Kind::Process && matches!(*first, "UID" | "USER"))
     });
@@ -159,13 +195,8 @@ impl Layout {
             }
         }
         if table.kind == Kind::Vector {
-            for (at, word) in words.iter().enumerate().skip(1) {
-                let cpu = match word.strip_prefix("CPU") {
-                    Some(number) => number.parse().ok().map(Some),
-                    // `all` since 12.6, before it `intr/s`.
-                    None => matches!(*word, "all" | "intr/s").then_some(None),
-                };
-                if let Some(cpu) = cpu {
+            for (at, word) in words.iter().enumerate() {
+                if let Some(cpu) = cpu_of(word) {
                     let target = Target::Cpu(cpu);
                     let cells = vec![at];
                     layout.values.push(Value { cells, percent: None, target, factor: 1.0 });
@@ -375,6 +406,7 @@ impl Layout {
             Kind::Cpu if matches!(*word, "all" | "ALL") => Ok(Subject::Machine),
             Kind::Cpu => number.map(Subject::Cpu).ok_or_else(wrong),
             Kind::Disk => Ok(Subject::Disk((*word).to_owned())),
+            Kind::Filesystem => Ok(Subject::Filesystem((*word).to_owned())),
             Kind::Interface => Ok(Subject::Interface((*word).to_owned())),
             Kind::Vector if *word == "sum" => Ok(Subject::Machine),
             Kind::Vector => Ok(Subject::Vector { name: (*word).to_owned(), cpu: None }),
@@ -383,6 +415,15 @@ impl Layout {
                 Ok(Subject::process(Some(pid), &self.command_of(words)))
             }
         }
+    }
+}
+
+/// The CPU that the column of a vector is about, `None` for all of them together.
+fn cpu_of(word: &str) -> Option<Option<u32>> {
+    match word.strip_prefix("CPU") {
+        Some(number) => number.parse().ok().map(Some),
+        // `all` since 12.6, before it `intr/s`.
+        None => matches!(word, "all" | "intr/s").then_some(None),
     }
 }
 
@@ -419,11 +460,22 @@ fn command(words: &[&str]) -> String {
     first.rsplit('/').next().unwrap_or(first).to_owned()
 }
 
-/// Whether a value can be: no negative amounts, and no CPU busy for more than all of the time (the
-/// tools' rounding apart).
+/// Ticks of 10 ms that end just within a short interval make more than 100 of it.
+const THREAD_MAX: f64 = 110.0;
+
+/// Whether a value can be: no negative amounts, and no CPU, nor a thread, busy for more than all of
+/// the time (the tools' rounding apart).
 pub(in crate::recording::readers) fn is_sane(field: Field, value: f64) -> bool {
     let share = (Field::CpuUser..=Field::CpuIdle).contains(&field);
-    value.is_finite() && value >= 0.0 && !(share && value > 101.0)
+    let thread = field == Field::ThreadCpu;
+    let most = if share {
+        101.0
+    } else if thread {
+        THREAD_MAX
+    } else {
+        f64::INFINITY
+    };
+    value.is_finite() && value >= 0.0 && value <= most
 }
 
 /// The start of a word, for a message.

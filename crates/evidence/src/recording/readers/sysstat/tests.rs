@@ -512,3 +512,85 @@ fn pidstat_with_all_its_options_has_the_policy_beside_the_usual_columns() {
     assert_eq!(values(&recording, Field::ProcSystem, &ingest), [71.25]);
     assert_eq!(values(&recording, Field::ProcMinorFaults, &ingest), [9100.0]);
 }
+
+#[test]
+fn vectors_stand_last_since_12_7() {
+    let text = "10:00:01          all      CPU3 INTR\n\
+        10:00:02       950.00    120.00 sum\n\
+        10:00:02         7.00      7.00 33\n\
+        10:00:02       940.00    113.00 LOC\n";
+    let recording = read(text);
+    clean(&recording);
+    assert_eq!(machine(&recording, Field::Interrupts), [950.0]);
+    assert_eq!(values(&recording, Field::Interrupts, &Subject::Cpu(3)), [120.0]);
+    let vector = Subject::Vector { name: "33".to_owned(), cpu: None };
+    assert_eq!(values(&recording, Field::IrqRate, &vector), [7.0]);
+}
+
+#[test]
+fn extremes_beside_averages_and_seconds_since_1970() {
+    let row = "2.00 0.00 1.00 0.00 0.00 0.00 0.00 0.00 0.00 97.00\n";
+    let header = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n";
+    let recording = read(&format!(
+        "1790000000 {header}1790000001 all {row}\n\
+         Summary: {header}Minimum: all {row}Maximum: all {row}Average: all {row}"
+    ));
+    clean(&recording);
+    assert_eq!(machine(&recording, Field::CpuIdle), [97.0]);
+    let recording =
+        read(&format!("Summary: {header}Minimum: all {row}Maximum: all {row}Average: all {row}"));
+    clean(&recording);
+    assert_eq!(machine(&recording, Field::CpuIdle), [97.0]);
+}
+
+#[test]
+fn groups_of_iostat_are_sums_of_devices_above() {
+    let text = "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n\
+        vdq               5.00        10.00         0.00         10          0\n\
+        vdr               7.00        10.00         0.00         10          0\n \
+        pool             12.00        20.00         0.00         20          0\n";
+    let recording = read(text);
+    clean(&recording);
+    let disks = recording.hosts[0].series[&Field::DiskTransfers].len();
+    assert_eq!(disks, 2);
+}
+
+#[test]
+fn json_of_pidstat() {
+    let recording = read(
+        r#"{"sysstat": {"hosts": [{"nodename": "vm", "number-of-cpus": 2, "date": "11/23/26",
+        "statistics": [{"timestamp": "1790000002", "task-cpu-load": [
+        {"UID": "5", "TGID": "70", "TID": "", "usr": 30.5, "system": 2.0, "wait": 9.0,
+        "cpu": 32.5, "cmd": "worker"},
+        {"UID": "5", "TGID": "70", "TID": "71", "usr": 30.5, "system": 2.0,
+        "cpu": 31.0, "cmd": "pool-1"}],
+        "task-memory": [{"UID": "5", "PID": "70", "minflt/s": 3.0, "majflt/s": 1.0,
+        "RSS": 64, "cmd": "worker"}],
+        "kernel": [{"UID": "5", "PID": "70", "threads": 4, "fd-nr": 8, "cmd": "worker"}]
+        }]}]}}"#,
+    );
+    clean(&recording);
+    assert_eq!(only_kind(&recording), SourceKind::Pidstat);
+    let worker = Subject::process(Some(70), "worker");
+    for (field, wanted) in [
+        (Field::ProcCpu, 32.5),
+        (Field::ProcRunDelay, 9.0),
+        (Field::ProcRss, 65_536.0),
+        (Field::ProcThreads, 4.0),
+        (Field::OpenFiles, 8.0),
+    ] {
+        assert_eq!(values(&recording, field, &worker), [wanted], "{field:?}");
+    }
+    let thread = Subject::process(Some(71), "pool-1");
+    assert_eq!(values(&recording, Field::ThreadCpu, &thread), [31.0]);
+}
+
+#[test]
+fn a_column_without_a_field_hides_no_other() {
+    let text = "# Time UID PID kB_rd/s kB_wr/s kB_ccwr/s iodelay StkSize StkRef Command\n\
+        1790000001 0 42 12.00 4.00 0.00 0 132 24 backup -v\n";
+    let recording = read(text);
+    clean(&recording);
+    let backup = Subject::process(Some(42), "backup");
+    assert_eq!(values(&recording, Field::ProcRead, &backup), [12_288.0]);
+}

@@ -220,7 +220,11 @@ impl Timed {
         let Some(met) = self.current.and_then(|current| self.tables.get_mut(current)) else {
             return;
         };
-        let (_, row) = line.split_once(':').unwrap_or_default();
+        let (word, row) = line.split_once(':').unwrap_or_default();
+        // `sar -x` has the extremes beside the average.
+        if matches!(word, "Minimum" | "Maximum") {
+            return;
+        }
         if !words(row).iter().any(|word| is_figure(word)) {
             // The header of a table that nobody knows: what follows is none of the one before.
             self.current = None;
@@ -271,7 +275,7 @@ impl Timed {
                 words.len().min(met.width),
                 met.width
             )),
-            Err(Wrong::Other(why)) => out.problem(format!("a row has {why}; it is left out")),
+            Err(wrong) => out.problem(wrong.text()),
         }
         Taken::Yes
     }
@@ -289,7 +293,7 @@ impl Timed {
         if words.first() == Some(&"Average:") {
             return true;
         }
-        let numbers = rest.iter().filter(|word| number(word).is_some()).count();
+        let numbers = rest.iter().filter(|word| is_figure(word)).count();
         // The averages of all tables stand together at the end. One of a single column is too
         // much like a setting.
         let like = |met: &Met| {
@@ -302,8 +306,9 @@ impl Timed {
 impl Reader for Timed {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let stamped = stamped(line).or_else(|| {
-            // Only below a header of `pidstat -h`.
-            let found = epoch(line).filter(|_| self.kind == SourceKind::Pidstat);
+            // Only below a header of `pidstat -h`, or with `-U`.
+            let counts = [SourceKind::Pidstat, SourceKind::Mpstat].contains(&self.kind);
+            let found = epoch(line).filter(|_| counts);
             if found.is_some() {
                 out.clock(Clock::Utc);
             }
