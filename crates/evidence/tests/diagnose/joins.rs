@@ -90,6 +90,50 @@ fn waits_without_a_busy_disk_are_the_mounted_machine_s() {
     assert_eq!(verdict(&none, "io.remote"), Verdict::Unknown);
 }
 
+/// What `iostat` shows of one disk, with so much waiting.
+fn plain(iowait: f64, row: &str) -> String {
+    let idle = 90.0 - iowait;
+    format!(
+        "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n\
+         \x20          5.00    0.00    5.00 {iowait:7.2}    0.00 {idle:7.2}\n\n\
+         Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\nvdk {row}\n"
+    )
+}
+
+#[test]
+fn work_or_its_absence_on_a_listed_disk_is_no_wait() {
+    let read = |text: &str| of_texts(&[("iostat.txt", text)]);
+    assert_eq!(verdict(&read(WAITS), "io.remote"), Verdict::Unknown, "the disk may be unlisted");
+    let random = "60.00 120.00 8.00 120 8";
+    assert_eq!(suffers(&read(&plain(52.0, random))), ["disk_random"]);
+    assert_eq!(suffers(&read(&plain(0.5, random))), [""; 0], "nobody waits");
+    let few = read(&plain(52.0, "3.00 6.00 0.00 6 0"));
+    assert!(!suffers(&few).contains(&"disk_random"), "no disk is full of so few");
+}
+
+#[test]
+fn requests_without_bytes_are_counters_that_began_anew() {
+    let header = "Device r/s rkB/s r_await rareq-sz w/s wkB/s w_await wareq-sz aqu-sz %util\n";
+    let row = "vdk 400.00 0.00 20.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n";
+    let none = of_texts(&[("iostat.txt", &format!("{header}{row}"))]);
+    assert_eq!(suffers(&none), [""; 0]);
+    let moved = row.replace("400.00 0.00 20.00 0.00", "400.00 1600.00 20.00 4.00");
+    let some = of_texts(&[("iostat.txt", &format!("{header}{moved}"))]);
+    assert_eq!(suffers(&some).len(), 1, "{:?}", suffers(&some));
+}
+
+#[test]
+fn one_cpu_takes_as_many_packets_as_there_are() {
+    let vectors = |rate: f64| {
+        format!(
+            "10:00:01 CPU NET_TX/s NET_RX/s SCHED/s\n10:00:02 0 0.00 0.00 9.00\n\
+             10:00:02 1 0.00 {rate:.2} 9.00\n10:00:02 2 0.00 0.00 9.00\n10:00:02 3 0.00 0.00 9.00\n"
+        )
+    };
+    let answer = |rate| verdict(&of_texts(&[("mpstat.txt", &vectors(rate))]), "interrupts.one_cpu");
+    assert_eq!((answer(8.0), answer(80_000.0)), (Verdict::No, Verdict::Yes));
+}
+
 #[test]
 fn full_file_systems_are_found_and_images_are_none() {
     let full = of_texts(&[FULL]);

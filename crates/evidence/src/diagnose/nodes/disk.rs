@@ -67,6 +67,12 @@ impl<'a> Disk<'a> {
     fn contradict(&mut self) {
         for index in 0..self.line.points.len() {
             let Some(in_flight) = self.in_flight(index) else { continue };
+            let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes];
+            let bytes = bytes.map(|field| self.get(field, index));
+            // Requests without a byte are counters that began anew, not requests.
+            if bytes == [Some(0.0), Some(0.0)] {
+                continue;
+            }
             let point = &mut self.line.points[index];
             if point.value < IDLE_PERCENT && in_flight >= IN_FLIGHT_MIN {
                 point.value = (in_flight * 100.0).min(100.0);

@@ -181,7 +181,8 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
     let felt = wait(&|field| worst.get(field)).is_some_and(|ms| ms >= look.limit(T::DiskAwait));
     let busy = point.value >= look.limit(T::DiskBusy);
     let harmless = !felt && !busy && look.top(Field::CpuIowait).is_none();
-    let answers = stuck || prompt || idle || harmless;
+    let queues = worst.get(Field::DiskQueue).is_some_and(|n| n >= look.limit(T::DiskQueue));
+    let answers = stuck || prompt || idle || harmless || queues;
     if answers || worst.saturated || full_queue(look).is_some() {
         return Answer::no(evidence);
     }
@@ -365,7 +366,7 @@ const QUEUE_LONG: f64 = 30.0;
 
 /// That CPUs wait for requests, in CPUs where their number is known: the share of a machine of 64
 /// hides that all of a program waits.
-fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
+pub(super) fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
     /// One task that waits all the time.
     const TASKS_MIN: f64 = 1.0;
     /// Where the CPUs are not known: a task on a machine of ten.

@@ -5,6 +5,17 @@ use super::prelude::*;
 /// Requests a second below which no disk makes anybody wait.
 const REQUESTS_MIN: f64 = 10.0;
 
+/// Whether anybody waits for storage, as far as the sources say: many requests alone harm nobody.
+fn is_waited_for(look: &Look<'_>) -> bool {
+    /// Half a task that waits all the time: judgement.
+    const TASKS_MIN: f64 = 0.5;
+    let idle = look.highest_of(Field::CpuIowait);
+    let blocked = look.mean_of(Field::Blocked);
+    idle.is_some_and(|idle| idle.value >= look.limit(T::IowaitHigh))
+        || blocked.is_some_and(|tasks| tasks.value >= TASKS_MIN)
+        || super::io::cpus_waiting(look).is_some()
+}
+
 /// The disk with most requests.
 pub(super) struct Traffic {
     requests: Seen,
@@ -15,13 +26,20 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// The busiest by this measure; `None` where no source counts requests.
+    /// The busiest by this measure; `None` where no source counts requests, where they are too few
+    /// for any disk, or where nobody is known to wait for one.
     pub(super) fn most(look: &Look<'_>) -> Option<Self> {
+        if !is_waited_for(look) {
+            return None;
+        }
         let all = look.lines(Field::DiskTransfers, |subject| matches!(subject, Subject::Disk(_)));
         let all = super::pick::hardware(all);
         let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| look.highest(line)).collect();
         let sum: f64 = seen.iter().map(|seen| seen.value).sum();
         let requests = seen.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
+        if requests.value < REQUESTS_MIN {
+            return None;
+        }
         let bytes = |field| look.peak(field, &requests.subject).map_or(0.0, |seen| seen.value);
         let (reads, writes) = (bytes(Field::DiskReadBytes), bytes(Field::DiskWriteBytes));
         let share = if sum > 0.0 { requests.value / sum } else { 0.0 };
@@ -57,7 +75,7 @@ impl Traffic {
             None => look.quote(&self.requests),
         };
         let most = self.share * 100.0 >= look.limit(T::WhoShare);
-        if self.requests.value < REQUESTS_MIN || !most {
+        if !most {
             return Answer { evidence: vec![evidence], ..Answer::unknown(&[DISKS]) };
         }
         let text = "these sources do not say how busy it is; no other disk has as many requests, \
