@@ -40,7 +40,7 @@ pub use scan::{Foreign, LONG_BYTES, foreign, is_whole, normalised};
 pub use source::{Clock, Source, SourceId, SourceKind};
 pub use stacks::Stacks;
 pub use stamp::Stamp;
-pub use subject::{Shortage, Subject};
+pub use subject::{Mechanism, Shortage, Subject};
 pub use unit::{About, Span, Unit};
 
 /// A value at a time; `at` is `None` where the source gave no time.

@@ -24,6 +24,25 @@ pub enum Shortage {
     Unknown,
 }
 
+/// Why a program stands still for its collector of garbage, or what takes the time meanwhile,
+/// where that has an explanation of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mechanism {
+    /// The heap was full before the collector had made room.
+    Behind,
+    /// A dump of the heap, or a histogram of classes.
+    Dump,
+    /// Somebody asked for it: the program, a tool or an agent.
+    Explicit,
+    /// An object of half a region or more.
+    Humongous,
+    /// The space of classes.
+    Classes,
+    /// Weak, soft and final references.
+    References,
+}
+
 /// What a value is about. Names are as the source wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -92,6 +111,15 @@ pub enum Subject {
         /// Which part.
         name: String,
     },
+    /// A reason, an event or a part of a program's pauses for its collector.
+    Pause {
+        /// The program.
+        service: String,
+        /// As its log calls it.
+        name: String,
+        /// What that means, where it is known.
+        mechanism: Option<Mechanism>,
+    },
     /// Threads of a server program, and what they do.
     Threads {
         /// The server.
@@ -113,11 +141,25 @@ impl Subject {
     /// The server, where it is about one or a part of one.
     pub fn service(&self) -> Option<&str> {
         match self {
-            Self::Service(service) | Self::Part { service, .. } | Self::Threads { service, .. } => {
-                Some(service)
-            }
+            Self::Service(service)
+            | Self::Part { service, .. }
+            | Self::Pause { service, .. }
+            | Self::Threads { service, .. } => Some(service),
             _ => None,
         }
+    }
+
+    /// The name of a part of what a server does, or of a program's pauses.
+    pub(crate) fn part_name(&self) -> Option<&str> {
+        match self {
+            Self::Part { name, .. } | Self::Pause { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What the pauses that it is about mean.
+    pub(crate) const fn mechanism(&self) -> Option<Mechanism> {
+        if let Self::Pause { mechanism, .. } = self { *mechanism } else { None }
     }
 
     /// A process.
@@ -155,7 +197,9 @@ impl fmt::Display for Subject {
             }
             Self::Calls { program, path } => write!(f, "{program}: {path}"),
             Self::Service(name) => f.write_str(name),
-            Self::Part { service, name } => write!(f, "{service}, {name}"),
+            Self::Part { service, name } | Self::Pause { service, name, .. } => {
+                write!(f, "{service}, {name}")
+            }
             Self::Threads { service, group, what } => write!(f, "{service}, {group}: {what}"),
         }
     }

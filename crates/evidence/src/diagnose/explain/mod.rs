@@ -1,6 +1,6 @@
 //! Explanations: one file each, with the question, what judges it, what a yes means and what to do.
 //!
-//! A new one is its file and its two lines here; the schema of the output lists its name. Nothing
+//! A new one is its file and its two lines here, or a row of a file that is a table; the schema of the output lists its name. Nothing
 //! is imported here: the causes are made of this table as well as [the list](all).
 
 mod accept_queue;
@@ -16,13 +16,8 @@ mod disk_damaged;
 mod event_profile;
 mod fork_refused;
 mod fsync_late;
-mod gc_behind;
-mod gc_dump;
-mod gc_explicit;
-mod gc_humongous;
+mod gc;
 mod gc_live;
-mod gc_metaspace;
-mod gc_references;
 mod half_open;
 mod heap_exhausted;
 mod hugetlb_other_sizes;
@@ -34,7 +29,6 @@ mod kswapd_spins;
 mod long_waits;
 mod memory_unlisted;
 mod metadata_lock;
-mod pauses;
 mod pool_waits;
 mod prelude;
 mod process_grows;
@@ -106,12 +100,12 @@ macro_rules! explained {
             disk_damaged DiskDamaged "disk_damaged",
             heap_exhausted HeapExhausted "heap_exhausted",
             gc_live GcLive "gc_live_set",
-            gc_dump GcDump "gc_dump",
-            gc_behind GcBehind "gc_behind",
-            gc_humongous GcHumongous "gc_humongous",
-            gc_explicit GcExplicit "gc_explicit",
-            gc_metaspace GcMetaspace "gc_metaspace",
-            gc_references GcReferences "gc_references",
+            gc::dump GcDump "gc_dump",
+            gc::behind GcBehind "gc_behind",
+            gc::humongous GcHumongous "gc_humongous",
+            gc::explicit GcExplicit "gc_explicit",
+            gc::metaspace GcMetaspace "gc_metaspace",
+            gc::references GcReferences "gc_references",
             kernel_warned KernelWarned "kernel_warned",
         }
     };

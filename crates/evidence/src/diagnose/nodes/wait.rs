@@ -173,9 +173,9 @@ const PARTS_MAX: usize = 3;
 
 /// What the longest pause was for, what went wrong in it, and what took a quarter of it.
 fn about_pauses(look: &Look<'_>, longest: f64) -> Vec<Evidence> {
-    let name = |seen: &Seen| match &seen.subject {
-        Subject::Part { name, .. } => name.clone(),
-        other => other.to_string(),
+    let name = |seen: &Seen| match seen.subject.part_name() {
+        Some(name) => name.to_owned(),
+        None => seen.subject.to_string(),
     };
     let long = |field, share: f64| -> Vec<Seen> {
         let all = look.sorted(field, |_| true);

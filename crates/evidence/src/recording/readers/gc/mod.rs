@@ -90,7 +90,7 @@ impl GcLog {
         out.put(Field::Safepoint, &java, at, all);
         out.put_known(Field::SafepointReach, &java, at, reach);
         if let Some(work) = self.work.take() {
-            out.put(Field::GcPart, &Subject::part("java", work), at, all);
+            out.put(Field::GcPart, &pause::named(work), at, all);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A pause of a program for its collector of garbage, whoever logged it, and its facts.
 
+use crate::recording::Mechanism;
 use crate::recording::readers::prelude::*;
 
 /// Most parts of one pause that are told: those that take a tenth of it at least, and of a pause
@@ -30,6 +31,67 @@ const TROUBLES: [(&str, &str); 11] = [
     ("Class Histogram", "class histogram"),
     ("Degenerated GC", "degenerated collection"),
 ];
+
+/// What causes, troubles and parts mean, by the names that the machines' logs and [`TROUBLES`] give
+/// them. A trouble "heap dump" is no [`Mechanism::Dump`]: the part of that name has its time.
+const MECHANISMS: [(Mechanism, &[&str]); 6] = [
+    (
+        Mechanism::Behind,
+        &[
+            "concurrent mode failure",
+            "promotion failed",
+            "to-space exhausted",
+            "degenerated collection",
+            "allocation stall",
+            "full collection as a last resort",
+        ],
+    ),
+    (
+        Mechanism::Dump,
+        &["Heap Dump", "Class Histogram", "Heap Dump Initiated GC", "Heap Inspection Initiated GC"],
+    ),
+    (
+        Mechanism::Explicit,
+        &[
+            "System.gc()",
+            "System",
+            "Diagnostic Command",
+            "JvmtiEnv ForceGarbageCollection",
+            "concurrent mode interrupted",
+        ],
+    ),
+    (Mechanism::Humongous, &["G1 Humongous Allocation"]),
+    (
+        Mechanism::Classes,
+        &[
+            "Metadata GC Threshold",
+            "Metadata GC Clear Soft References",
+            "Last ditch collection",
+            "permanent generation full",
+        ],
+    ),
+    (
+        Mechanism::References,
+        &[
+            "Ref Proc",
+            "Reference Processing",
+            "weak refs processing",
+            "SoftReference",
+            "WeakReference",
+            "FinalReference",
+            "PhantomReference",
+            "JNI Weak Reference",
+            "Ref Enq",
+        ],
+    ),
+];
+
+/// A cause, a trouble or a part, by its name, and what it means.
+pub(super) fn named(name: &str) -> Subject {
+    let meant = MECHANISMS.iter().find(|(_, names)| names.contains(&name));
+    let mechanism = meant.map(|(mechanism, _)| *mechanism);
+    Subject::Pause { service: "java".to_owned(), name: name.to_owned(), mechanism }
+}
 
 /// How work beside the program, and notes, begin: they are no part of a pause.
 const BESIDE: [&str; 5] =
@@ -108,20 +170,19 @@ impl Pause {
             out.put(Field::GcSystem, &java, at, system);
             out.put(Field::GcTimed, &java, at, ms);
         }
-        let part = |name: &str| Subject::part("java", name);
-        out.put(Field::GcKind, &part(&self.kind), at, ms);
+        out.put(Field::GcKind, &Subject::part("java", &self.kind), at, ms);
         if let Some(cause) = &self.cause {
-            out.put(Field::GcCause, &part(cause), at, ms);
+            out.put(Field::GcCause, &named(cause), at, ms);
         }
         for trouble in &self.troubles {
-            out.put(Field::GcTrouble, &part(trouble), at, ms);
+            out.put(Field::GcTrouble, &named(trouble), at, ms);
         }
         self.parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         // Some are times since the start.
         let share = ms * PART_SHARE..=ms;
         let worth = |(_, part): &&(String, f64)| ms >= FELT_MS && share.contains(part);
         for (name, taken) in self.parts.iter().filter(worth).take(PARTS_MAX) {
-            out.put(Field::GcPart, &part(name), at, *taken);
+            out.put(Field::GcPart, &named(name), at, *taken);
         }
         // Of the parts the fullest: a full old part stops a program though the young one is empty.
         let parts = self.heaps.iter().filter(|(_, size)| *size >= BYTES_MIN);

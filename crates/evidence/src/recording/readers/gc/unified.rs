@@ -1,7 +1,7 @@
 //! Unified logging, since JDK 9: decorations in brackets, then a message, mostly of a collection
 //! with its number: `GC(3) Pause Young (Normal) 12M->3M(64M) 3.456ms`.
 
-use super::pause::{Pause, cpu, heap, in_parentheses, milliseconds, part};
+use super::pause::{Pause, cpu, heap, in_parentheses, milliseconds, named, part};
 use crate::recording::readers::prelude::*;
 
 /// Most parts of a pause.
@@ -60,8 +60,7 @@ impl Collections {
 
     /// A thread's wait for a collection.
     fn stall(&self, at: Option<Stamp>, message: &str, out: &mut Builder) {
-        let stalled = Subject::part("java", "allocation stall");
-        out.put_known(Field::GcTrouble, &stalled, at, milliseconds(message));
+        out.put_known(Field::GcTrouble, &named("allocation stall"), at, milliseconds(message));
     }
 
     /// A message of a collection.
