@@ -29,18 +29,28 @@ impl Refused {
     /// The shape of a line: words with a digit stand for each other. `None` where it has no such
     /// word, as headings have none, or hardly any letter.
     fn shape(&mut self, line: &str) -> Option<u64> {
-        self.shape.clear();
-        let (mut letters, mut figures) = (0, 0);
-        for word in line.as_bytes().chunk_by(|a, b| is_word(*a) && is_word(*b)) {
-            if word.iter().any(u8::is_ascii_digit) {
-                self.shape.push(0);
-                figures += 1;
-            } else {
-                self.shape.extend_from_slice(word);
-                letters += usize::from(is_word(word[0])) * word.len();
-            }
+        let bytes = line.as_bytes();
+        if !bytes.iter().any(u8::is_ascii_digit) {
+            return None;
         }
-        (figures > 0 && letters >= LETTERS_MIN).then(|| self.hasher.hash_one(&self.shape))
+        self.shape.clear();
+        let (mut letters, mut at) = (0, 0);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let mut digit = false;
+            let word = rest.iter().take_while(|byte| {
+                digit |= byte.is_ascii_digit();
+                is_word(**byte)
+            });
+            let length = word.count();
+            if digit {
+                self.shape.push(0);
+            } else {
+                self.shape.extend_from_slice(rest.get(..length.max(1)).unwrap_or_default());
+                letters += length;
+            }
+            at += length.max(1);
+        }
+        (letters >= LETTERS_MIN).then(|| self.hasher.hash_one(&self.shape))
     }
 
     /// Whether lines of this shape were refused before, often enough.

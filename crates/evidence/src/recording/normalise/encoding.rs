@@ -129,9 +129,9 @@ pub(in crate::recording) fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
 /// The letters of a line that is not all UTF-8: where hardly anything of it is, it is Latin-1;
 /// else single letters were torn, as `top` cuts names.
 pub(super) fn letters(line: &[u8]) -> Cow<'_, str> {
-    let Err(_) = std::str::from_utf8(line).map(Cow::Borrowed) else {
-        return String::from_utf8_lossy(line);
-    };
+    if let Ok(text) = std::str::from_utf8(line) {
+        return Cow::Borrowed(text);
+    }
     let (mut whole, mut torn) = (0, 0);
     for chunk in line.utf8_chunks() {
         whole += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();

@@ -2,22 +2,43 @@
 //! width, and letters that only look like others.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 /// Most blanks that one movement of the cursor stands for.
 const FORWARD_MAX: usize = 40;
 
+/// The letters that are seen as they are.
+const PLAIN: RangeInclusive<u8> = b' '..=b'~';
+
+/// Whether a line has no others, tabs aside. Bytes are looked at many at a time.
+fn is_plain(line: &str) -> bool {
+    const MANY: usize = 64;
+    let plain = |many: &[u8]| {
+        many.iter().fold(true, |all, byte| all & (PLAIN.contains(byte) | (*byte == b'\t')))
+    };
+    line.as_bytes().chunks(MANY).all(plain)
+}
+
 /// The line, as it is seen.
 pub(in crate::recording) fn seen(line: &str) -> Cow<'_, str> {
-    // A carriage return goes back to the line's start: what follows the last one is seen.
     let line = line.trim_end_matches('\r');
-    let line = line.rsplit('\r').next().unwrap_or(line);
-    let escapes = Escapes::of(line);
-    let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
-    if line.bytes().all(plain) && escapes == Escapes::Raw {
+    if is_plain(line) && Escapes::of(line) == Escapes::Raw {
         return Cow::Borrowed(line);
     }
+    // A carriage return goes back to the line's start: what follows the last one is seen.
+    let line = line.rsplit('\r').next().unwrap_or(line);
+    let escapes = Escapes::of(line);
     let (mut out, mut struck, mut rest) = (String::with_capacity(line.len()), None, line);
     while let Some(letter) = rest.chars().next() {
+        let inner = |byte: &u8| PLAIN.contains(byte) && !matches!(byte, b'_' | b'[' | b'^');
+        let run = rest.bytes().take_while(|byte| inner(byte)).count();
+        if let Some((text, behind)) =
+            rest.split_at_checked(run).filter(|(text, _)| !text.is_empty())
+        {
+            out.push_str(text);
+            (struck, rest) = (None, behind);
+            continue;
+        }
         if let Some((length, blanks)) = escapes.sequence(rest) {
             out.extend(std::iter::repeat_n(' ', blanks));
             rest = rest.get(length..).unwrap_or_default();
@@ -72,18 +93,17 @@ impl Escapes {
     /// begins a colour and what ends one.
     fn of(line: &str) -> Self {
         let ends = ["[m", "[0m", "[K", "[00m"];
-        if line.contains('\x1b')
-            || !line.contains('[')
-            || !ends.iter().any(|end| line.contains(end))
-        {
+        let brackets = || line.match_indices('[').filter_map(|(at, _)| line.get(at..));
+        let ended = brackets().any(|rest| ends.iter().any(|end| rest.starts_with(end)));
+        if !ended || line.contains('\x1b') {
             return Self::Raw;
         }
-        let mut begins = line.match_indices('[').filter_map(|(at, _)| line.get(at + 1..));
         let colours = |rest: &str| {
+            let rest = rest.get(1..).unwrap_or_default();
             let digits = colour(rest).filter(|digits| *digits > 0);
             digits.is_some_and(|digits| rest.as_bytes().get(digits) == Some(&b'm'))
         };
-        if !begins.any(colours) {
+        if !brackets().any(colours) {
             return Self::Raw;
         }
         match ends.iter().any(|end| line.contains(&format!("^[{end}"))) {
@@ -126,7 +146,7 @@ fn colour(text: &str) -> Option<usize> {
 
 /// The same of one that begins with its letter: ECMA-48. One that is broken ends where it breaks.
 fn raw(bytes: &[u8]) -> (usize, usize) {
-    let among = |from: usize, of: std::ops::RangeInclusive<u8>| {
+    let among = |from: usize, of: RangeInclusive<u8>| {
         bytes.iter().skip(from).take_while(|byte| of.contains(byte)).count()
     };
     let ended = |at: usize| at + usize::from(matches!(bytes.get(at), Some(0x30..=0x7e)));

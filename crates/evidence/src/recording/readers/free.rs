@@ -31,9 +31,6 @@ fn is_head(words: &[&str]) -> bool {
 /// The columns of a head in another language: it has no number, and stands over rows of as many
 /// numbers as some version prints. Its words may be more than its columns.
 fn translated(lines: &Lines<'_>) -> Option<&'static [&'static str]> {
-    let head = lines.ahead(0);
-    let words = words(head);
-    let no_number = words.iter().all(|word| !word.contains(|c: char| c.is_ascii_digit()));
     let (memory, next) = (row(lines.ahead(1))?, row(lines.ahead(2))?);
     let columns: &[&str] = match (memory.len(), next.len()) {
         (6, FEW) => &COLUMNS,
@@ -45,6 +42,9 @@ fn translated(lines: &Lines<'_>) -> Option<&'static [&'static str]> {
     let sizes: Option<Vec<f64>> = memory.iter().map(|word| bytes(word, Some(1), false)).collect();
     let sizes = sizes?;
     let largest = sizes.iter().all(|size| size <= sizes.first().unwrap_or(&0.0));
+    let head = lines.ahead(0);
+    let words = words(head);
+    let no_number = words.iter().all(|word| !word.contains(|c: char| c.is_ascii_digit()));
     (no_number && !head.contains(':') && words.len() >= columns.len() && largest).then_some(columns)
 }
 

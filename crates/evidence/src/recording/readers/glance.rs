@@ -28,6 +28,7 @@ pub(super) struct Glance<'a> {
 }
 
 /// The bits of some letters; a blank is none.
+#[inline(always)]
 pub(super) const fn bits(letters: &str) -> u128 {
     let (mut all, mut at) = (0, 0);
     while at < letters.len() {
@@ -41,61 +42,79 @@ pub(super) const fn bits(letters: &str) -> u128 {
 }
 
 const fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | 0x09..=0x0d)
+    (byte == b' ') | (byte.wrapping_sub(0x09) < 5)
 }
 
 impl<'a> Glance<'a> {
-    pub(super) fn of(line: &'a str, awaited: bool) -> Self {
-        let mut all = Self { text: line, awaited, ..Self::default() };
-        let (mut begin, mut before) = (0, b' ');
-        for (at, byte) in line.bytes().enumerate() {
-            let blank = is_blank(byte);
-            all.bytes |= 1 << (byte & 127);
-            if blank {
-                before = byte;
-                continue;
-            }
-            all.others += usize::from(byte > 127);
-            if is_blank(before) {
-                all.words += 1;
-                if all.words == 1 {
-                    (all.first, begin) = (byte, at);
-                }
-            }
-            if byte == b':' {
-                all.colons += 1;
-                if all.colons == 1 {
-                    // It may stand apart: `Mem :`.
-                    all.head_words = all.words - usize::from(is_blank(before));
-                    all.glued = line.as_bytes().get(at + 1).is_some_and(|next| !is_blank(*next));
-                }
-            }
-            (all.last, all.length, before) = (byte, at + 1 - begin, byte);
+    /// Without a branch for each byte: most of them come at the ends of words, and these are where
+    /// no processor expects them.
+    pub(super) fn of(text: &'a str, awaited: bool) -> Self {
+        let line = text.as_bytes();
+        let (mut low, mut high) = (0_u64, 0_u64);
+        let (mut words, mut colons, mut others, mut before) = (0, 0, 0, true);
+        for byte in line {
+            let (bit, upper) = (1 << (byte & 63), u64::from(byte >> 6 & 1).wrapping_neg());
+            low |= bit & !upper;
+            high |= bit & upper;
+            let blank = is_blank(*byte);
+            words += usize::from(before & !blank);
+            colons += usize::from(*byte == b':');
+            others += usize::from(*byte > 127);
+            before = blank;
+        }
+        let begin = line.iter().position(|byte| !is_blank(*byte)).unwrap_or(line.len());
+        let end = line.iter().rposition(|byte| !is_blank(*byte)).map_or(begin, |last| last + 1);
+        let inner = line.get(begin..end).unwrap_or_default();
+        let (first, last) = (inner.first().copied(), inner.last().copied());
+        let bytes = u128::from(high) << 64 | u128::from(low);
+        let (first, last, length) = (first.unwrap_or(0), last.unwrap_or(0), inner.len());
+        let mut all = Self { bytes, others, words, first, last, length, colons, ..Self::default() };
+        (all.text, all.awaited) = (text, awaited);
+        if colons > 0 {
+            all.head();
         }
         all
     }
 
+    /// Looks at what stands before the first colon.
+    fn head(&mut self) {
+        let line = self.text.as_bytes();
+        let at = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let mut before = true;
+        for byte in line.iter().take(at) {
+            let blank = is_blank(*byte);
+            self.head_words += usize::from(before & !blank);
+            before = blank;
+        }
+        self.glued = line.get(at + 1).is_some_and(|next| !is_blank(*next));
+    }
+
     /// Whether all of these letters are in it.
+    #[inline(always)]
     pub(super) const fn has(&self, letters: &'static str) -> bool {
         self.has_bits(bits(letters))
     }
 
     /// Whether these words are in it.
+    #[inline(always)]
     pub(super) fn holds(&self, words: &'static str) -> bool {
         self.has(words) && self.text.contains(words)
     }
 
     /// The same of [`bits`].
+    #[inline(always)]
     pub(super) const fn has_bits(&self, wanted: u128) -> bool {
         self.bytes & wanted == wanted
     }
 
     /// Whether any of these letters is in it.
+    #[inline(always)]
     pub(super) const fn any(&self, letters: &'static str) -> bool {
         self.bytes & bits(letters) != 0
     }
 
     /// Whether it begins with one of these, or with a letter that is not ASCII.
+    #[inline(always)]
     pub(super) const fn begins(&self, letters: &'static str) -> bool {
         self.first > 127 || bits(letters) & (1 << self.first) != 0
     }
@@ -112,6 +131,7 @@ impl<'a> Glance<'a> {
 
     /// Whether it ends with one of these; unknown, and so yes, where something else may be written
     /// behind it.
+    #[inline(always)]
     pub(super) const fn ends(&self, letters: &'static str) -> bool {
         self.is_open() || bits(letters) & (1 << (self.last & 127)) != 0
     }
@@ -157,6 +177,7 @@ impl<'a> Glance<'a> {
     }
 
     /// Whether there are no ASCII letters but these, digits and Latin letters.
+    #[inline(always)]
     pub(super) const fn only(&self, letters: &'static str) -> bool {
         let latin = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         let blanks = (1 << b' ') | (0b1_1111 << 0x09);

@@ -243,7 +243,9 @@ formats![
         |line| {
             let named = line.holds("kernel:") || line.holds("kern:");
             let kernel = named || line.begins("[<") || line.awaited;
-            let killed = line.any("o") && kernel_log::may_be_kill(line.text);
+            let memory = line.holds("oom") || line.holds("emory");
+            let killed = memory || line.holds("illed process") || line.holds("as a result of");
+            let killed = killed && kernel_log::may_be_kill(line.text);
             let titled = kernel_log::untitled(line.text);
             let headed = line.any(": ") && kernel_log::is_headed(titled);
             let report = line.any(":=U") || line.has("[cuther]");

@@ -70,12 +70,16 @@ const fn start([first, second]: [u8; 2]) -> usize {
 
 /// Places in a line where a word begins, with the statements that may begin there.
 fn places(line: &str) -> impl Iterator<Item = (usize, &'static [usize])> + '_ {
-    let mut before = b' ';
-    line.bytes().take(PREFIX_BYTES_MAX).enumerate().filter_map(move |(at, byte)| {
-        let begins = byte.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric();
-        before = byte;
-        let next = line.as_bytes().get(at + 1)?;
-        let known = BY_START.get(start([byte, *next])).filter(|_| begins)?;
+    let by_start = BY_START.as_slice();
+    let bytes = line.as_bytes();
+    let mut inside = false;
+    bytes.iter().take(PREFIX_BYTES_MAX).enumerate().filter_map(move |(at, byte)| {
+        let begins = byte.is_ascii_alphanumeric() && !inside;
+        inside = byte.is_ascii_alphanumeric();
+        if !begins {
+            return None;
+        }
+        let known = by_start.get(start([*byte, *bytes.get(at + 1)?]))?;
         (!known.is_empty()).then_some((at, known.as_slice()))
     })
 }

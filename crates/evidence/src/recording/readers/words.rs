@@ -38,30 +38,55 @@ pub(super) fn split(line: &str) -> Vec<&str> {
 fn ascii_words<'a>(line: &'a str, all: &mut Vec<&'a str>) {
     // What is above the blank, as nearly all is, takes one comparison.
     const BLANKS: u64 = 1 << b' ' | 1 << b'\t' | 1 << b'\n' | 1 << b'\r' | 1 << 0x0b | 1 << 0x0c;
-    let is_blank = |byte: &u8| *byte <= b' ' && BLANKS >> *byte & 1 == 1;
-    let mut rest = line;
-    loop {
-        let bytes = rest.as_bytes();
-        let begin = bytes.iter().position(|byte| !is_blank(byte)).unwrap_or(bytes.len());
-        let Some((_, word)) = rest.split_at_checked(begin).filter(|(_, word)| !word.is_empty())
-        else {
-            return;
-        };
-        let end = word.as_bytes().iter().position(is_blank).unwrap_or(word.len());
-        let Some((word, after)) = word.split_at_checked(end) else { return };
-        all.push(word);
-        rest = after;
+    let mut begin = None;
+    for (at, byte) in line.bytes().enumerate() {
+        let blank = byte <= b' ' && BLANKS >> byte & 1 == 1;
+        match begin {
+            None if !blank => begin = Some(at),
+            Some(from) if blank => {
+                all.extend(line.get(from..at));
+                begin = None;
+            }
+            _ => {}
+        }
     }
+    all.extend(begin.and_then(|from| line.get(from..)));
 }
 
 /// A number without sign and exponent; the decimal sign may be a comma.
 pub(super) fn number(word: &str) -> Option<f64> {
-    let (whole, fraction) = word.split_once(['.', ',']).unwrap_or((word, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if word.len() > NUMBER_BYTES_MAX || !digits(whole) || !digits(fraction) {
+    if word.len() > NUMBER_BYTES_MAX { None } else { decimal(word) }
+}
+
+/// Most digits that a `u64` below 2^53 takes: the division below is then rounded once, correctly.
+const DIGITS_MAX: usize = 15;
+
+const POWERS: [f64; DIGITS_MAX + 1] =
+    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Digits, and among them at most one decimal sign, a point or a comma.
+pub(super) fn decimal(digits: &str) -> Option<f64> {
+    let (mut mantissa, mut count, mut after) = (0_u64, 0_usize, None);
+    for byte in digits.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                // Cannot overflow: more digits than that go the slow way below.
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                count += 1;
+                after = after.map(|after: usize| after + 1);
+            }
+            b'.' | b',' if after.is_none() && count > 0 => after = Some(0),
+            _ => return None,
+        }
+    }
+    // A sign with nothing behind it is half a number.
+    if count == 0 || after == Some(0) {
         return None;
     }
-    word.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())
+    if count <= DIGITS_MAX {
+        return Some(mantissa as f64 / POWERS.get(after.unwrap_or(0))?);
+    }
+    digits.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// A whole number without sign.

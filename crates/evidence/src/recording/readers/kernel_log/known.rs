@@ -116,8 +116,10 @@ static HEADS: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
 
 /// Whether a line begins as messages of the kernel do, or has the words that only it writes.
 pub(in super::super) fn is_headed(line: &str) -> bool {
+    let first = line.as_bytes().first();
     let fits = |(head, numbered): &(String, bool)| {
-        let rest = line.strip_prefix(head.as_str());
+        let begins = head.as_bytes().first() == first;
+        let rest = Some(line).filter(|_| begins).and_then(|line| line.strip_prefix(head.as_str()));
         rest.is_some_and(|rest| !numbered || rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     HEADS.iter().any(fits) || line.contains(": page allocation failure")

@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::glance::Glance;
+use super::glance::{Glance, bits};
 use super::prelude::*;
 use super::ps;
 use crate::table::Row;
@@ -34,13 +34,16 @@ pub(super) fn listed(section: &str) -> impl Iterator<Item = &'static Row> {
 
 /// Begins at a heading, or at a row of one command alone whose heading was cut off.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let words = words(lines.ahead(0));
+    let line = lines.ahead(0);
+    let words = words(line);
     if words.len() < 3 {
         return None;
     }
     // A number or a mark before the heading would set off every row.
     let headed = words.first().filter(|first| are_names(first));
-    let headed = headed.and_then(|_| TABLES.iter().find_map(|table| table.layout(&words)));
+    let letters = bits(line);
+    let mut tables = TABLES.iter().filter(|table| letters & table.letters == table.letters);
+    let headed = headed.and_then(|_| tables.find_map(|table| table.layout(&words)));
     let layout = match headed {
         // A heading without a row may be a sentence, unless a command prints it.
         Some(layout) => {

@@ -213,7 +213,9 @@ impl Table {
     /// The rows' layout, where this is the table's heading.
     pub(super) fn layout(&'static self, words: &[&str]) -> Option<Layout> {
         let words = words.strip_prefix(&["#"]).unwrap_or(words);
-        let has = |mark: &Names| (0..words.len()).any(|at| here(mark, &words[at..]).is_some());
+        let has = |mark: &Names| {
+            (0..words.len()).any(|at| mark.iter().any(|name| words[at..].starts_with(name)))
+        };
         if !self.marks.iter().all(has) {
             return None;
         }

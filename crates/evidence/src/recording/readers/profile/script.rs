@@ -48,17 +48,31 @@ fn ids(word: &str) -> bool {
 fn head(line: &str) -> Option<Head<'_>> {
     let line = line.trim();
     let mut at = 0;
-    let words = line.split_whitespace().map(|word| {
-        let begins = at + line[at..].find(word).unwrap_or_default();
+    let mut words = line.split_whitespace().take(HEAD_WORDS_MAX).map(|word| {
+        let rest = line.get(at..).unwrap_or_default();
+        let begins = at + rest.len() - rest.trim_start().len();
         at = begins + word.len();
         (begins, word)
     });
-    let words: Vec<_> = words.take(HEAD_WORDS_MAX).collect();
-    let behind = words.iter().position(|(_, word)| word.starts_with('[') || word.ends_with(':'))?;
-    // A program's name may have numbers in it.
-    let id = words[..behind].iter().skip(1).rposition(|(_, word)| ids(word))? + 1;
+    // A program's name may have numbers in it: the last one before the time is its id.
+    let (mut id, mut behind) = (None, Vec::new());
+    let mut first = true;
+    loop {
+        let (begins, word) = words.next()?;
+        if !first && ids(word) {
+            id = Some(begins);
+            behind.clear();
+        } else if id.is_some() {
+            behind.push((begins, word));
+        }
+        if word.starts_with('[') || word.ends_with(':') {
+            break;
+        }
+        first = false;
+    }
+    let program = line.get(..id?)?.trim_end();
     let (mut event, mut end, mut period) = ("", 0, 1.0);
-    for (begins, word) in &words[id + 1..] {
+    for (begins, word) in behind.into_iter().chain(words) {
         end = begins + word.len();
         let flags = word.bytes().all(|byte| byte == b'.' || byte.is_ascii_alphanumeric());
         match word.strip_suffix(':') {
@@ -71,7 +85,7 @@ fn head(line: &str) -> Option<Head<'_>> {
             None => return None,
         }
     }
-    let (program, rest) = (line[..words[id].0].trim_end(), line[end..].trim());
+    let rest = line.get(end..)?.trim();
     Some(Head { program, event, period, rest })
 }
 

@@ -62,7 +62,8 @@ pub(in crate::recording::readers) fn begins(
 ) -> Option<Box<dyn Reader>> {
     let Opening { banner, at } = opening(lines);
     let line = lines.ahead(at);
-    if let Some((kind, header)) = headless::known(out.latest_command(), row_of(line)) {
+    let command = Some(out.latest_command()).filter(|command| !command.is_empty());
+    if let Some((kind, header)) = command.and_then(|typed| headless::known(typed, row_of(line))) {
         out.begin(kind, lines.number());
         let mut reader = Timed::new(kind, None);
         reader.header(None, &header, out);

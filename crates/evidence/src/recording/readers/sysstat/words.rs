@@ -1,5 +1,6 @@
 //! Words and numbers of sysstat's listings.
 
+use crate::recording::readers::words::decimal;
 pub(in crate::recording::readers) use crate::recording::readers::words::split as words;
 
 /// What is in a cell.
@@ -37,41 +38,12 @@ pub(in crate::recording::readers) fn cell(word: &str) -> Cell {
     }
 }
 
-/// Most digits that a `u64` below 2^53 takes: the division below is then rounded once, correctly.
-const DIGITS_MAX: usize = 15;
-
-const POWERS: [f64; DIGITS_MAX + 1] =
-    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-
-/// A plain decimal number.
+/// A plain decimal number, below zero or not.
 pub(in crate::recording::readers) fn number(word: &str) -> Option<f64> {
-    let (negative, digits) = match word.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, word),
-    };
-    let (mut mantissa, mut count, mut after) = (0_u64, 0_usize, None);
-    for byte in digits.bytes() {
-        match byte {
-            b'0'..=b'9' => {
-                // Cannot overflow: more digits than that go the slow way below.
-                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                count += 1;
-                after = after.map(|after: usize| after + 1);
-            }
-            b'.' | b',' if after.is_none() && count > 0 => after = Some(0),
-            _ => return None,
-        }
+    match word.strip_prefix('-') {
+        Some(digits) => decimal(digits).map(|value| -value),
+        None => decimal(word),
     }
-    // A sign with nothing behind it is half a number.
-    if count == 0 || after == Some(0) {
-        return None;
-    }
-    let value = if count <= DIGITS_MAX {
-        mantissa as f64 / POWERS.get(after.unwrap_or(0))?
-    } else {
-        digits.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())?
-    };
-    Some(if negative { -value } else { value })
 }
 
 /// How many digits follow the decimal sign, whatever follows those.

@@ -183,7 +183,9 @@ pub(super) fn is_ruler(text: &str) -> bool {
 
 /// The number of an oops: `invalid opcode: 0000 [#1] SMP`, `Oops[#1]:`.
 fn is_numbered(text: &str) -> bool {
-    let number = text.split_once("[#").and_then(|(_, rest)| rest.split_once(']'));
+    let marked = text.contains("[#").then_some(text);
+    let number =
+        marked.and_then(|text| text.split_once("[#")).and_then(|(_, rest)| rest.split_once(']'));
     number.is_some_and(|(number, _)| count(number).is_some())
 }
 
@@ -191,12 +193,11 @@ fn is_numbered(text: &str) -> bool {
 pub(in super::super) fn heading(text: &str) -> Option<Kind> {
     let plain = text.trim_start_matches(['[', ' ']);
     // The part of the kernel that says it, of a word or two.
-    let marked = |mark: &str| {
-        plain.strip_prefix(mark).is_some()
-            || plain.split_once(": ").is_some_and(|(who, rest)| {
-                rest.starts_with(mark) && who.split(' ').count() <= 2 && !who.contains('=')
-            })
-    };
+    let by = plain
+        .split_once(": ")
+        .filter(|(who, _)| who.split(' ').take(3).count() <= 2 && !who.contains('='));
+    let said = by.map_or("", |(_, rest)| rest);
+    let marked = |mark: &str| plain.starts_with(mark) || said.starts_with(mark);
     let drawn = text.len() > plain.len() || text.ends_with(" ]");
     if marked("Kernel panic - not syncing") {
         return Some(Kind::Panic);
