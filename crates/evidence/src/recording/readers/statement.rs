@@ -12,7 +12,8 @@ pub(super) const MYSQL_TEXTS: &[char] = &['\'', '"'];
 /// The statement with `?` for each text and number, lists of them as `?+`, blanks as one, and
 /// without comments.
 pub(super) fn plain(statement: &str, texts: &[char]) -> String {
-    let (mut out, mut rest) = (String::new(), statement.chars().peekable());
+    let mut out = String::with_capacity(statement.len().min(4 * CHARS_MAX));
+    let mut rest = statement.chars().peekable();
     while let Some(c) = rest.next() {
         if out.len() > 4 * CHARS_MAX {
             break;
@@ -72,7 +73,9 @@ pub(super) fn plain(statement: &str, texts: &[char]) -> String {
             c => out.push(c),
         }
     }
-    out.trim().trim_end_matches(';').chars().take(CHARS_MAX).collect()
+    let all = out.trim().trim_end_matches(';');
+    let end = all.char_indices().nth(CHARS_MAX).map_or(all.len(), |(at, _)| at);
+    all.get(..end).unwrap_or_default().to_owned()
 }
 
 /// Passes over what comes before a mark, and the mark.

@@ -199,10 +199,14 @@ impl Nested {
         let found = part(text);
         let classes = CLASSES.iter().any(|name| text.starts_with(name));
         let sizes = Some(text).filter(|text| !classes && text.contains('>'));
-        let heap = sizes.and_then(|text| heap(text.rsplit("Heap:").next().unwrap_or(text)));
+        // Where it is takes longer to see than whether it is there.
+        let of_all = sizes.filter(|text| text.contains("Heap:"));
+        let of_all = of_all.and_then(|text| text.rsplit("Heap:").next());
+        let heap = of_all.or(sizes).and_then(heap);
         record.heaps.extend(heap);
         let ends = seconds_at_end(text).map(|seconds| seconds * 1e3);
-        let ends = ends.or_else(|| milliseconds(text).filter(|_| text.starts_with("Pause ")));
+        let shenandoah = || Some(text).filter(|text| text.starts_with("Pause "));
+        let ends = ends.or_else(|| shenandoah().and_then(milliseconds));
         let pause = kind(text).zip(ends);
         if let Some((kind, ms)) = pause.filter(|_| record.begins && self.is_open()) {
             self.inner.push(finished(record, kind, text, ms));

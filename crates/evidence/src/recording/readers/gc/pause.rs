@@ -196,8 +196,8 @@ impl Pause {
 
 /// `6141M->6109M(6144M)` or `1.5G(2.0G)->1.0G(2.0G)`: bytes in use afterwards, and the size.
 pub(super) fn heap(text: &str) -> Option<(f64, f64)> {
-    let (_, rest) = text.split_once("->")?;
-    let (after, size) = rest.split_once('(')?;
+    let arrow = text.as_bytes().windows(2).position(|pair| pair == b"->")?;
+    let (after, size) = text.get(arrow + 2..)?.split_once('(')?;
     Some((bytes(after)?, bytes(size.split(')').next()?)?))
 }
 
@@ -239,6 +239,7 @@ pub(super) fn part(text: &str) -> Option<(String, f64)> {
     let workers = || text.split_once("(ms):").filter(|(name, _)| name.len() <= PART_NAME_MAX);
     let ms = match seconds_at_end(text) {
         Some(seconds) => seconds * 1e3,
+        None if !text.contains("ms") => return None,
         None => match workers() {
             Some((_, workers)) => {
                 let (_, longest) = workers.split_once("Max: ")?;
@@ -283,6 +284,8 @@ pub(super) fn seconds_at_end(text: &str) -> Option<f64> {
 
 /// `..., 12.3ms`, `Parallel Time: 9.1 ms, GC Workers: 8`.
 pub(super) fn milliseconds(text: &str) -> Option<f64> {
+    // Most texts have none: that is seen much sooner than where it is.
+    let text = Some(text).filter(|text| text.contains("ms"))?;
     let (before, _) = text.rsplit_once("ms").filter(|(_, rest)| !rest.starts_with('_'))?;
     number_before(before)
 }

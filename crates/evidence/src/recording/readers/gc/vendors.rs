@@ -1,6 +1,8 @@
 //! Logs of Java machines of one line a collection, or a few: `JRockit`, IBM's before 5.0, HP's.
 //! What their lines look like is a table.
 
+use std::sync::LazyLock;
+
 use super::pause::{Pause, bytes};
 use crate::recording::readers::kernel_log::date_and_time;
 use crate::recording::readers::prelude::*;
@@ -51,23 +53,57 @@ const FORMS: [(&str, Meaning); 15] = [
     ("<GC: {date}", Meaning::Stops("")),
 ];
 
-/// What stands in the holes of a form that are no `{_}`, by their names.
-fn filled<'a>(form: &'static str, text: &'a str) -> Option<Vec<(&'static str, &'a str)>> {
-    let (mut form, mut text) = (form, text);
-    let mut found = Vec::new();
-    while let Some((fixed, after)) = form.split_once('{') {
-        text = text.strip_prefix(fixed)?;
-        let (name, rest) = after.split_once('}')?;
-        let next = rest.split('{').next().unwrap_or_default();
-        let end = if next.is_empty() { text.len() } else { text.find(next)? };
-        let inside;
-        (inside, text) = text.split_at(end);
-        if name != "_" {
-            found.push((name, inside));
+/// A hole, and the fixed text around it; the one behind it may be empty at the end of a form.
+struct Hole {
+    before: &'static str,
+    name: &'static str,
+    behind: &'static str,
+}
+
+/// The forms in pieces.
+static PIECES: LazyLock<Vec<(Vec<Hole>, Meaning)>> = LazyLock::new(|| {
+    let holes = |form: &'static str| {
+        let mut before = form.split('}').map(|piece| piece.split_once('{').unwrap_or((piece, "")));
+        let mut all: Vec<Hole> = Vec::new();
+        let mut open = before.next();
+        while let Some((text, name)) = open.filter(|(_, name)| !name.is_empty()) {
+            open = before.next();
+            let behind = open.map_or("", |(text, _)| text);
+            all.push(Hole { before: if all.is_empty() { text } else { "" }, name, behind });
         }
-        form = rest;
+        all
+    };
+    FORMS.iter().map(|(form, meaning)| (holes(form), *meaning)).collect()
+});
+
+/// What stands in the holes of a form that are no `{_}`, by their names, if a text has that form:
+/// where the number of a hole is none, it has not.
+fn fill<'a>(holes: &[Hole], text: &'a str, found: &mut Vec<(&'static str, &'a str)>) -> bool {
+    found.clear();
+    let mut text = text;
+    for hole in holes {
+        // A call to compare nothing takes longer than what is compared elsewhere.
+        let first = !hole.before.is_empty();
+        let rest = if first { text.strip_prefix(hole.before) } else { Some(text) };
+        let Some(rest) = rest else { return false };
+        let end = match hole.behind.as_bytes() {
+            [] => Some(rest.len()),
+            [one] => rest.bytes().position(|byte| byte == *one),
+            _ => rest.find(hole.behind),
+        };
+        let Some((inside, rest)) = end.and_then(|end| rest.split_at_checked(end)) else {
+            return false;
+        };
+        let numeric = matches!(hole.name, "ms" | "s" | "at");
+        if numeric && number(inside.trim()).is_none() {
+            return false;
+        }
+        if hole.name != "_" {
+            found.push((hole.name, inside));
+        }
+        text = rest.get(hole.behind.len()..).unwrap_or_default();
     }
-    text.starts_with(form).then_some(found)
+    true
 }
 
 /// Kinds by the words of `JRockit`.
@@ -76,13 +112,8 @@ const KINDS: [(&str, &str); 4] =
 
 /// What a line says of a pause, and what it means.
 fn said(message: &str) -> Option<(Pause, Meaning)> {
-    let (meaning, holes) = FORMS.iter().find_map(|(form, meaning)| {
-        let holes = filled(form, message)?;
-        let sound = |(name, text): &(&str, &str)| {
-            !matches!(*name, "ms" | "s" | "at") || number(text.trim()).is_some()
-        };
-        holes.iter().all(sound).then_some((*meaning, holes))
-    })?;
+    let mut holes = Vec::new();
+    let (_, meaning) = PIECES.iter().find(|(form, _)| fill(form, message, &mut holes))?;
     let mut pause = Pause::default();
     let (mut after, mut free, mut size) = (None, None, None);
     for (name, text) in holes {
@@ -103,7 +134,7 @@ fn said(message: &str) -> Option<(Pause, Meaning)> {
     }
     let after = after.or_else(|| Some(size? - free?));
     pause.heaps.extend(after.zip(size));
-    Some((pause, meaning))
+    Some((pause, *meaning))
 }
 
 /// The message behind the decorations of a line of `JRockit`, `[memory ][DATE][PID] [OC#3] `, with
@@ -112,7 +143,7 @@ fn undecorated(line: &str) -> Option<(Option<Stamp>, &str)> {
     let (mut rest, mut at, mut named) = (line, None, false);
     while let Some((inside, after)) = rest.strip_prefix('[').and_then(|text| text.split_once(']')) {
         named |= matches!(inside.trim_end(), "memory" | "gcpause" | "nursery");
-        at = at.or_else(|| date_and_time(inside).filter(|_| inside.contains(':')));
+        at = at.or_else(|| Some(inside).filter(|text| text.contains(':')).and_then(date_and_time));
         rest = after.trim_start();
     }
     named.then_some((at, rest))

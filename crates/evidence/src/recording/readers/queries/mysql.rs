@@ -42,8 +42,8 @@ fn is_setting(line: &str) -> bool {
 /// Begins at an entry's head, or at what the server writes first.
 pub(super) fn opens(lines: &Lines<'_>) -> Option<SlowLog> {
     let line = lines.ahead(0).trim_end();
-    let timed = (0..8).any(|by| lines.ahead(by).contains("Query_time: "));
-    let ours = is_banner(line) && line.contains("Version") || head(line).is_some() && timed;
+    let timed = || (0..8).any(|by| lines.ahead(by).contains("Query_time: "));
+    let ours = is_banner(line) && line.contains("Version") || head(line).is_some() && timed();
     ours.then(SlowLog::default)
 }
 
