@@ -210,6 +210,11 @@ fn cells(row: &str) -> Option<Vec<String>> {
     (!quoted).then_some(all)
 }
 
+/// Whether a line of a row opens quotes that it does not close, or closes those that were open.
+fn turns(line: &str) -> bool {
+    line.bytes().filter(|byte| *byte == b'"').count() % 2 == 1
+}
+
 /// Whether a row of the log may begin here: with a time and nothing else in the first cell.
 fn is_row(line: &str) -> bool {
     const TIME_BYTES_MAX: usize = 48;
@@ -286,9 +291,11 @@ impl Lexer {
     /// What a line is; `None`: it is none of this log.
     pub(super) fn take(&mut self, line: &str) -> Option<Seen> {
         if !self.row.is_empty() {
-            self.row.push('\n');
-            self.row.push_str(line);
-            return self.row_so_far();
+            let mut row = std::mem::take(&mut self.row);
+            row.push('\n');
+            row.push_str(line);
+            let ends = turns(line);
+            return if ends { of_csv(&row).map(Seen::Message) } else { self.goes_on(row) };
         }
         if line.starts_with([' ', '\t']) || line.is_empty() {
             return Some(Seen::More(line.to_owned()));
@@ -302,9 +309,15 @@ impl Lexer {
             return seen.or(other);
         }
         if is_row(line) {
-            line.clone_into(&mut self.row);
-            if let Some(seen) = self.row_so_far() {
-                return Some(seen);
+            // Up to where its quotes are open the level is seen.
+            let ours = || LEVELS.iter().any(|(name, _)| line.contains(&format!(",{name},")));
+            let seen = match turns(line) {
+                true if ours() => self.goes_on(line.to_owned()),
+                true => None,
+                false => of_csv(line).map(Seen::Message),
+            };
+            if seen.is_some() {
+                return seen;
             }
         }
         let (seen, gap) = of_text(line)?;
@@ -323,18 +336,11 @@ impl Lexer {
         self.json || self.gap.is_none_or(|gap| gap == 2)
     }
 
-    fn row_so_far(&mut self) -> Option<Seen> {
-        let row = std::mem::take(&mut self.row);
-        let quotes = row.bytes().filter(|byte| *byte == b'"').count();
-        if quotes % 2 == 0 {
-            return of_csv(&row).map(Seen::Message);
-        }
-        // Up to there the level is seen.
-        let ours = LEVELS.iter().any(|(name, _)| row.contains(&format!(",{name},")));
-        (ours && row.len() <= CSV_BYTES_MAX).then(|| {
-            self.row = row;
-            Seen::Nothing
-        })
+    /// A row whose quotes are open, unless it is longer than any.
+    fn goes_on(&mut self, row: String) -> Option<Seen> {
+        let fits = row.len() <= CSV_BYTES_MAX;
+        self.row = if fits { row } else { String::new() };
+        fits.then_some(Seen::Nothing)
     }
 }
 
