@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
+mod alphabet;
 mod corpus;
 mod diagnose;
 mod hostile;
@@ -11,6 +12,7 @@ mod normalised;
 mod public;
 mod recording_properties_c;
 mod recording_properties_listings;
+mod recording_properties_logs;
 mod recording_properties_sysstat;
 mod recording_sysstat;
 mod response_properties;
