@@ -1,15 +1,16 @@
-//! Requests that wait for a connection of a pool.
+//! Requests that wait for a connection of a pool, or are refused one by a server.
 
 use super::prelude::*;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::ConnectionsExhausted,
     severity: Severity::Warning,
-    title: "A pool of connections is exhausted: requests wait for one, and give up",
+    title: "All connections of a pool or a server are in use: requests wait for one, and give up",
     id: "pool.connections",
-    question: "Do requests wait for a connection of a pool?",
+    question: "Do requests wait for a connection, or are they refused one?",
     how: "What programs log about their pools: connections in use of those there are, \
-          requests that wait, requests that gave up.",
+          requests that wait, requests that gave up; what servers log that have as many \
+          connections as they may.",
     limits: &[],
     leads_to: &[Cause::WorkersFull, Cause::PoolLimit, Cause::LogErrors, Cause::ListenOverflow],
     remedies: &[
@@ -32,11 +33,14 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// Do requests wait for a connection of a pool?
+/// Do requests wait for a connection, or are they refused one?
 fn judge(look: &Look<'_>) -> Answer {
     let timeouts = look.top(Field::ConnTimeouts);
     let waiting = look.top(Field::ConnWaiting).filter(|waiting| waiting.value > 0.0);
-    let Some(first) = timeouts.clone().or(waiting) else { return Answer::unknown(&[THREADS]) };
+    let refused = look.top(Field::ConnRefused);
+    let Some(first) = timeouts.clone().or(refused.clone()).or(waiting) else {
+        return Answer::unknown(&[THREADS]);
+    };
     let of = |field: Field| look.peak(field, &first.subject);
     let mut parts = Vec::new();
     if let Some((used, size)) = of(Field::ConnUsed).zip(of(Field::ConnSize)) {
@@ -52,11 +56,19 @@ fn judge(look: &Look<'_>) -> Answer {
     if let Some(wait) = of(Field::ConnWait) {
         parts.push(format!("given up after {}", write::milliseconds(wait.value)));
     }
+    let lines = look.lines(Field::ConnRefused, |subject| *subject == first.subject);
+    let count: usize = lines.iter().map(|line| line.points.len()).sum();
+    if count > 0 {
+        let times = write::counted(count as f64, "time", "times");
+        parts.push(format!("connections refused {times}: it has as many as it may"));
+    }
     if parts.is_empty() {
         parts.push("a request got no connection".to_owned());
     }
     let text = format!("{}: {}", first.subject, parts.join(", "));
     let room = of(Field::ConnUsed).zip(of(Field::ConnSize));
-    let full = timeouts.is_some() || room.is_some_and(|(used, size)| used.value >= size.value);
+    let full = timeouts.is_some()
+        || refused.is_some()
+        || room.is_some_and(|(used, size)| used.value >= size.value);
     Answer::when(full, 0.6, vec![look.say(&first, &text)])
 }

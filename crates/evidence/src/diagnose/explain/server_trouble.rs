@@ -8,8 +8,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "A server reports that it was refused something, or could not do its work",
     id: "server.trouble",
     question: "Does a server report that it was refused something?",
-    how: "Messages of servers that are trouble by themselves: connections refused at a \
-          limit or late, deadlocks, saves that failed, memory that may not be locked, processes \
+    how: "Messages of servers that are trouble by themselves: saves that failed, memory that may not be locked, processes \
           that were killed, network buffers that were full.",
     limits: &[],
     leads_to: &[],
@@ -33,9 +32,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Messages that are trouble by themselves, and what each says. Messages that have a question of
 /// their own are not among them.
-const MESSAGES: [(Field, &str); 8] = [
-    (Field::ConnRefused, "it refused connections: it has as many as it may"),
-    (Field::Deadlocks, "sessions waited for each other (deadlock)"),
+const MESSAGES: [(Field, &str); 6] = [
     (Field::SavesFailed, "it could not save its data"),
     (Field::LockRefused, "it may not lock its memory"),
     (Field::ServerSigkill, "a process of it was killed (SIGKILL)"),

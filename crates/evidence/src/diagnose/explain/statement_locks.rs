@@ -59,6 +59,14 @@ fn judge(look: &Look<'_>) -> Answer {
     if let Some(wait) = reported {
         return Answer::yes(0.6, vec![look.quote(&wait)]).and(holder);
     }
+    if let Some(deadlock) = look.top(Field::Deadlocks) {
+        let lines = look.lines(Field::Deadlocks, |subject| *subject == deadlock.subject);
+        let count: usize = lines.iter().map(|line| line.points.len()).sum();
+        let times = write::counted(count as f64, "time", "times");
+        let text =
+            format!("{}: sessions waited for each other (deadlock), {times}", deadlock.subject);
+        return Answer::yes(0.5, vec![look.say(&deadlock, &text)]).and(holder);
+    }
     let Some((line, waited, all)) = sums::largest(&lines) else {
         return Answer::unknown(&[PG_SESSIONS]);
     };

@@ -88,8 +88,10 @@ fn time_of_day(three: &[Number<'_>]) -> Option<i64> {
     let [hour, minute, second] = three else { return None };
     let fits = hour.is_small(23) && minute.is_small(59) && second.is_small(60);
     let separated = hour.then == b':' && (minute.then == b':' || minute.then == b'.');
-    let seconds = hour.value * 3600 + minute.value * 60 + second.value;
-    (fits && separated).then(|| i64::try_from(seconds).ok())?
+    if !fits || !separated {
+        return None;
+    }
+    i64::try_from(hour.value * 3600 + minute.value * 60 + second.value).ok()
 }
 
 /// A date without separators: `20171223`.

@@ -180,7 +180,10 @@ mod tests {
                 format!("{head}LOG:  checkpoints are occurring too frequently (9 seconds apart)\n"),
                 Cause::PgCheckpoints,
             ),
-            (format!("{head}FATAL:  sorry, too many clients already\n"), Cause::ServerTrouble),
+            (
+                format!("{head}FATAL:  sorry, too many clients already\n"),
+                Cause::ConnectionsExhausted,
+            ),
         ] {
             let diagnosis = diagnose(&read(&log), &Thresholds::default());
             let first = diagnosis.findings.first().map(|finding| finding.cause);
