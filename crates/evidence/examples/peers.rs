@@ -6,7 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "the crate itself reads no files, this tool does")]
 
 use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose};
-use hugewise_evidence::recording::{Builder, Field, Recording};
+use hugewise_evidence::recording::{Builder, Field, Recording, sorted_by_template};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -218,6 +219,66 @@ impl Row {
     }
 }
 
+/// The fields of a row of comma-separated values, quotes around those that hold a comma.
+fn fields(row: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut quoted = false;
+    for letter in row.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => all.push(String::new()),
+            _ => all.last_mut().expect("one at least").push(letter),
+        }
+    }
+    all
+}
+
+/// The lines of each group.
+fn groups<T: Ord>(of: &[T]) -> BTreeMap<&T, Vec<usize>> {
+    let mut all: BTreeMap<&T, Vec<usize>> = BTreeMap::new();
+    for (line, group) in of.iter().enumerate() {
+        all.entry(group).or_default().push(line);
+    }
+    all
+}
+
+/// The share of lines that are in a group with just those lines that have the same event by the
+/// suite's own account: grouping accuracy, as Zhu et al. measure it (ICSE-SEIP 2019).
+fn grouping_accuracy(log: &str, account: &str) -> Option<f64> {
+    let mut rows = account.lines();
+    let event = fields(rows.next()?).iter().position(|name| name == "EventId")?;
+    let events: Vec<String> = rows.filter_map(|row| fields(row).get(event).cloned()).collect();
+    let mut sorted = sorted_by_template(log);
+    sorted.truncate(events.len());
+    let (ours, theirs) = (groups(&sorted), groups(&events));
+    let same = sorted.iter().zip(&events).filter(|(our, their)| ours.get(our) == theirs.get(their));
+    let right = same.count();
+    Some(right as f64 / events.len() as f64)
+}
+
+/// How well lines of logs without a format of their own are sorted, one row a system.
+fn sorted_logs(root: &Path) -> bool {
+    let Ok(folders) = std::fs::read_dir(root.join("loghub")) else { return false };
+    let mut folders: Vec<PathBuf> = folders.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    println!("\n| log of | lines sorted as the suite does |\n|---|---|");
+    let mut all = Vec::new();
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let read = |end: &str| std::fs::read(folder.join(format!("{name}_2k.log{end}"))).ok();
+        let Some((log, account)) = read("").zip(read("_structured.csv")) else { continue };
+        let (log, account) = (String::from_utf8_lossy(&log), String::from_utf8_lossy(&account));
+        if let Some(share) = grouping_accuracy(&log, &account) {
+            println!("| {name} | {share:.3} |");
+            all.push(share);
+        }
+    }
+    if !all.is_empty() {
+        println!("| mean of {} | {:.3} |", all.len(), all.iter().sum::<f64>() / all.len() as f64);
+    }
+    !all.is_empty()
+}
+
 fn main() -> ExitCode {
     let Some(root) = std::env::args_os().nth(1).map(PathBuf::from) else {
         eprintln!("error: name the folder with the repositories: make peers DIR=FOLDER");
@@ -234,6 +295,7 @@ fn main() -> ExitCode {
         let Row { all, whole, partly, unread, right, wrong } = row;
         println!("| {} | {all} | {whole} | {partly} | {unread} | {right} | {wrong} |", kind.name);
     }
+    any |= sorted_logs(&root);
     if !any {
         eprintln!("error: none of the suites is in {}", root.display());
         return ExitCode::FAILURE;
