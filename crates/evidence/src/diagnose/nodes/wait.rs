@@ -279,11 +279,33 @@ pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
     Answer::when(much, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
-/// Does it take long until all threads stop?
+/// From so many milliseconds on a stop is felt where it comes again and again: a request of people
+/// takes as long.
+const REACH_FELT_MS: f64 = 50.0;
+/// So often it has come again and again.
+const REACHES_MIN: usize = 3;
+
+/// Does it take long until all threads stop: once, or again and again longer than what is done then?
 pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::SafepointReach, |_| true);
     let peak = lines.first().and_then(|line| look.highest(line));
     let Some(peak) = peak else { return Answer::unknown(&[GC]) };
-    let evidence = vec![look.quote(&peak)];
-    Answer::when(peak.value >= look.limit(T::GcPause) / 2.0, 0.4, evidence)
+    let sum = |lines: &[Line]| -> f64 {
+        lines.iter().flat_map(|line| &line.points).map(|point| point.value).sum()
+    };
+    let (reach_ms, stopped_ms) = (sum(&lines), sum(&look.lines(Field::Safepoint, |_| true)));
+    let felt = lines.iter().flat_map(|line| &line.points);
+    let felt = felt.filter(|point| point.value >= REACH_FELT_MS).count();
+    let mostly = felt >= REACHES_MIN && 2.0 * reach_ms > stopped_ms;
+    let mut evidence = vec![look.quote(&peak)];
+    if mostly {
+        let text = format!(
+            "{} of {} until all threads stood still",
+            write::milliseconds(reach_ms),
+            write::milliseconds(stopped_ms)
+        );
+        evidence.push(Evidence::derived(&text));
+    }
+    let long = peak.value >= look.limit(T::GcPause) / 2.0;
+    Answer::when(long || mostly, 0.4, evidence)
 }
