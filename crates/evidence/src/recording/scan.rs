@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
 use super::build::Builder;
-use super::log::Log;
+use super::log::{self, Log};
 use super::normalise::{self, FromUtf16, Places, TICKET_BYTES_MAX, decoded, normalise, utf16};
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 use super::refused::Refused;
@@ -198,7 +198,7 @@ impl Builder {
             reader.end(self);
         }
         if let Some(log) = log {
-            log.end(self);
+            log::end(&log, self);
         }
         if let Some((first, lines)) = window.too_long {
             self.cut(format!(

@@ -10,7 +10,9 @@ use crate::recording::Mechanism;
 macro_rules! mechanisms {
     ($($name:ident ($mechanism:ident $felt:literal $weight:literal) { $($fields:tt)* })+) => {
         $(pub(super) mod $name {
-            use super::*;
+            use crate::diagnose::explain::gc::judged;
+            use crate::diagnose::explain::prelude::*;
+            use crate::recording::Mechanism;
 
             pub(in crate::diagnose::explain) const EXPLANATION: Explanation = Explanation {
                 severity: Severity::Warning,

@@ -1,7 +1,8 @@
 //! Explanations: one file each, with the question, what judges it, what a yes means and what to do.
 //!
-//! A new one is its file and its two lines here, or a row of a file that is a table; the schema of the output lists its name. Nothing
-//! is imported here: the causes are made of this table as well as [the list](all).
+//! A new one is its file and its two lines here, or a row of a file that is a table; the schema of
+//! the output lists its name. Nothing is imported here: the causes are made of this table as well
+//! as [the list](all).
 
 mod accept_queue;
 pub(super) mod all;

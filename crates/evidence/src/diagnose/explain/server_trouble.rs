@@ -8,7 +8,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     title: "A server reports that it was refused something, or could not do its work",
     id: "server.trouble",
     question: "Does a server report that it was refused something?",
-    how: "Messages of servers that are trouble by themselves: saves that failed, memory that may not be locked, processes \
+    how: "Messages of servers that are trouble by themselves: saves that failed, memory that may \
+          not be locked, processes \
           that were killed, network buffers that were full.",
     limits: &[],
     leads_to: &[],

@@ -353,7 +353,7 @@ pub(super) fn clogged(look: &Look<'_>) -> Answer {
     // Where nobody timed requests, so many in the queue are a long wait.
     let many = wait.is_none() && queue.is_some_and(|queue| queue >= QUEUE_LONG);
     let long = many || wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
-    let waits = cpus_waiting(look);
+    let waits = super::traffic::cpus_waiting(look);
     if answer.is_yes() && !long && waits.is_none() {
         return Answer::no(answer.evidence).if_close(true);
     }
@@ -363,27 +363,6 @@ pub(super) fn clogged(look: &Look<'_>) -> Answer {
 /// Requests in a queue that no disk serves within [`T::DiskAwaitLong`]: at 300 a second, what disks
 /// that turn do at most.
 const QUEUE_LONG: f64 = 30.0;
-
-/// That CPUs wait for requests, in CPUs where their number is known: the share of a machine of 64
-/// hides that all of a program waits.
-pub(super) fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
-    /// One task that waits all the time.
-    const TASKS_MIN: f64 = 1.0;
-    /// Where the CPUs are not known: a task on a machine of ten.
-    const SHARE_MIN_PERCENT: f64 = 10.0;
-    let mean = look.mean_of(Field::CpuIowait)?;
-    let Some(cpus) = look.cpus() else {
-        return (mean.value >= SHARE_MIN_PERCENT).then(|| look.quote(&mean));
-    };
-    let tasks = mean.value / 100.0 * cpus;
-    let text = format!(
-        "{}: {} of {} CPUs wait",
-        write::sentence(&mean),
-        write::number(tasks),
-        write::number(cpus)
-    );
-    (tasks >= TASKS_MIN).then(|| look.derive(&mean, &text))
-}
 
 /// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.
 struct Direction {

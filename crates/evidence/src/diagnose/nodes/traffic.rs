@@ -13,7 +13,7 @@ fn is_waited_for(look: &Look<'_>) -> bool {
     let blocked = look.mean_of(Field::Blocked);
     idle.is_some_and(|idle| idle.value >= look.limit(T::IowaitHigh))
         || blocked.is_some_and(|tasks| tasks.value >= TASKS_MIN)
-        || super::io::cpus_waiting(look).is_some()
+        || cpus_waiting(look).is_some()
 }
 
 /// The disk with most requests.
@@ -82,4 +82,25 @@ impl Traffic {
                     so it is the one that is waited for";
         Answer::yes(0.5, vec![evidence, Evidence::assumed(text)]).lacking(&[DISKS])
     }
+}
+
+/// That CPUs wait for requests, in CPUs where their number is known: the share of a machine of 64
+/// hides that all of a program waits.
+pub(super) fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
+    /// One task that waits all the time.
+    const TASKS_MIN: f64 = 1.0;
+    /// Where the CPUs are not known: a task on a machine of ten.
+    const SHARE_MIN_PERCENT: f64 = 10.0;
+    let mean = look.mean_of(Field::CpuIowait)?;
+    let Some(cpus) = look.cpus() else {
+        return (mean.value >= SHARE_MIN_PERCENT).then(|| look.quote(&mean));
+    };
+    let tasks = mean.value / 100.0 * cpus;
+    let text = format!(
+        "{}: {} of {} CPUs wait",
+        write::sentence(&mean),
+        write::number(tasks),
+        write::number(cpus)
+    );
+    (tasks >= TASKS_MIN).then(|| look.derive(&mean, &text))
 }

@@ -285,7 +285,7 @@ const REACH_FELT_MS: f64 = 50.0;
 /// So often it has come again and again.
 const REACHES_MIN: usize = 3;
 
-/// Does it take long until all threads stop: once, or again and again longer than what is done then?
+/// Does it take long until all threads stop: once, or again and again longer than the work then?
 pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::SafepointReach, |_| true);
     let peak = lines.first().and_then(|line| look.highest(line));

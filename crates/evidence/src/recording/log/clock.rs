@@ -2,10 +2,19 @@
 
 use crate::recording::Stamp;
 
-use super::line::is_of_calendar;
-
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const CALENDAR: [&str; 19] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Mon",
+    "Tue", "Wed", "Thu", "Fri", "Sat", "Sun",
+];
+
+/// Names of days and months as logs have them.
+pub(super) fn is_of_calendar(word: &str) -> bool {
+    let bare = word.trim_end_matches([',', '.']);
+    bare.len() == 3 && CALENDAR.contains(&bare)
+}
 
 /// Days before each month of a leap year.
 const DAYS_BEFORE: [i64; 12] = [0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335];

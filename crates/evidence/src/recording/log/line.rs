@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::clock::{Clock, Time, has_separator, is_time};
+use super::clock::{Clock, Time, has_separator, is_of_calendar, is_time};
 
 /// How bad a line is by its own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,17 +124,6 @@ fn has_pid(word: &str) -> bool {
 
 fn is_figures(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-const CALENDAR: [&str; 19] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Mon",
-    "Tue", "Wed", "Thu", "Fri", "Sat", "Sun",
-];
-
-/// Names of days and months as logs have them.
-pub(super) fn is_of_calendar(word: &str) -> bool {
-    let bare = word.trim_end_matches([',', '.']);
-    bare.len() == 3 && CALENDAR.contains(&bare)
 }
 
 fn part(word: &str) -> Part {

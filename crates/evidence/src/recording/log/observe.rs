@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::line::LogLevel;
+use super::lines::{Log, Messages};
+use super::summary::{LogSummary, Observation, Observed};
 use super::templates::merged;
 use super::timeline::PARTS;
 use super::token::{self, VALUE};
-use super::{Log, LogSummary, Messages, Observation, Observed};
 use crate::recording::SourceId;
 
 /// Most observations of a log, and of one kind.

@@ -267,7 +267,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_shapes_have_templates(all in prop::collection::vec(("[a-c\u{1}=, ]{0,12}", 1..50_u64), 0..40)) {
+        fn any_shapes_have_templates(
+            all in prop::collection::vec(("[a-c\u{1}=, ]{0,12}", 1..50_u64), 0..40),
+        ) {
             let shapes: Vec<(&str, u64)> = all.iter().map(|(s, c)| (s.as_str(), *c)).collect();
             let first = merged(&shapes);
             prop_assert_eq!(first.len(), shapes.len());

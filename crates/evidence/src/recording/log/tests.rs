@@ -1,4 +1,5 @@
 use super::super::Recording;
+use super::lines::SHAPES_MAX;
 use super::*;
 
 fn read(text: &str) -> Recording {
@@ -12,7 +13,8 @@ fn log() -> String {
     let mut text = String::new();
     for minute in 0..60 {
         text.push_str(&format!(
-            "2026-03-01 10:{minute:02}:00,118 INFO  [worker-{}] c.e.Ship: order {} packed in {} ms\n",
+            "2026-03-01 10:{minute:02}:00,118 INFO  [worker-{}] c.e.Ship: order {} packed in {} \
+             ms\n",
             minute % 4,
             7_000 + minute,
             20 + minute
@@ -56,7 +58,7 @@ fn a_log_without_a_format_has_observations() {
 #[test]
 fn sentences_tables_and_single_lines_are_no_log() {
     for text in [
-        "Since Monday our shop is slow.\nWe see this at 10:00:00 every day.\nAny idea what it is?\n",
+        "Since Monday our shop is slow.\nWe see this at 10:00:00 every day.\nAny idea?\n",
         "10:00:01 5 6 7\n10:00:02 5 6 7\n10:00:03 5 6 7\n10:00:04 8 9 9\n",
         "2026-03-01 10:00:00 ERROR it broke\n\nWhat does that mean?\n",
     ] {

@@ -3,7 +3,7 @@
 //! What has a digit, paths, addresses and names of hosts are values; a value with its unit is one,
 //! and so is a list of them, and what stands in brackets behind one.
 
-use super::line::is_of_calendar;
+use super::clock::is_of_calendar;
 
 /// Stands for a value in a shape.
 pub(super) const VALUE: &str = "\u{1}";

@@ -1,7 +1,8 @@
 //! What a message says that did not work, in the words that programs have in common.
 
 use super::line::LogLevel;
-use super::{Observed, token};
+use super::summary::Observed;
+use super::token;
 
 /// Something that did not work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

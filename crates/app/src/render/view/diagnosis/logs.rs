@@ -1,12 +1,14 @@
 //! What stands out in logs that have no format of their own.
 
-use super::SOURCES_MAX;
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_base::count::{counted, times};
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{Diagnosis, written};
 use hugewise_evidence::recording::{LogSummary, Observation, Stamp, Unit};
+
+/// Most logs that are shown.
+const LOGS_MAX: usize = 12;
 
 /// A log in a line: where it stands, how long it is.
 pub(super) fn title(found: &Diagnosis, log: &LogSummary) -> String {
@@ -49,7 +51,7 @@ fn span(before: &str, first: Option<Stamp>, last: Option<Stamp>) -> String {
 
 /// All logs, each with what stands out.
 pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
-    for log in found.logs.iter().take(SOURCES_MAX) {
+    for log in found.logs.iter().take(LOGS_MAX) {
         let title = printable(&title(found, log));
         out.push_str(&wrap(&paint.bold("Log "), &title));
         for one in &log.observations {
@@ -65,7 +67,7 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
 
 /// The same as HTML.
 pub(super) fn page(out: &mut String, found: &Diagnosis, escape: impl Fn(&str) -> String) {
-    for log in found.logs.iter().take(SOURCES_MAX) {
+    for log in found.logs.iter().take(LOGS_MAX) {
         out.push_str(&format!("<h2>Log {}</h2>\n<ul>\n", escape(&title(found, log))));
         for one in &log.observations {
             out.push_str(&format!("<li>{}</li>\n", escape(&sentence(one))));
