@@ -107,8 +107,10 @@ fn cut_off() -> anyhow::Result<()> {
 }
 
 /// Nearly all memory of a small machine, of which one page of so many is kept: the fewer, the more
-/// pages have to be moved for a block.
+/// pages have to be moved for a block. The kernel does not mend that meanwhile: where a first touch
+/// is slow it would, and what it made whole would be taken, so that nothing is left to compact.
 pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
+    fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
     let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
     let free = usize::try_from(free.context("free memory is unknown")?.0)?;
     // What is left the program, its manager and the kernel live on.
@@ -134,10 +136,8 @@ fn huge_arena(size: usize) -> anyhow::Result<Arena> {
     Ok(arena)
 }
 
-/// Huge pages of somebody else, who takes them while there are any; without the kernel's own help,
-/// which would make more.
+/// Huge pages of somebody else, who takes them while there are any.
 pub(crate) fn take_all_blocks() -> anyhow::Result<Arena> {
-    fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
     let size = 256 * MIB;
     let mut arena = huge_arena(size)?;
     for offset in (0..size).step_by(2 * MIB) {
