@@ -26,6 +26,7 @@ pub mod questions;
 mod relate;
 mod remedy;
 mod seen;
+mod supported;
 mod threshold;
 mod tree;
 mod write;
@@ -127,7 +128,8 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         let (pressure, doing) = (pressure::pressures(&look), pressure::doing(&look));
         hosts.push(Examined { host: host.name.clone(), tree, pressure, doing });
     }
-    let findings = consequence::linked(findings);
+    let mut findings = consequence::linked(findings);
+    supported::support(&mut findings, recording);
     Diagnosis {
         schema: SCHEMA,
         findings,

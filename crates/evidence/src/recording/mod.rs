@@ -34,7 +34,7 @@ use serde::Serialize;
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
 pub use expected::Met;
 pub use field::Field;
-pub use log::{LogSummary, Observation, Observed, sorted_by_template};
+pub use log::{LogSummary, Observation, Observed, Topic, sorted_by_template};
 use normalise::lead;
 pub use scan::{Foreign, LONG_BYTES, foreign, is_whole, normalised};
 pub use source::{Clock, Source, SourceId, SourceKind};

@@ -80,8 +80,8 @@ pub struct Judged {
     pub unserved_per_s: Option<f64>,
     /// Most answers in a second, at any rate.
     pub most_per_s: Option<f64>,
-    /// About how many requests are being served at a time then (Little's law, with the time of the
-    /// lowest rate).
+    /// About how many requests are being served at a time then (Little's law, with the shortest
+    /// mean time of a rate that was served: what disturbs a step only makes it longer).
     pub at_a_time: Option<f64>,
     /// What limits it; `None` where no rate was too high.
     pub limit: Option<ResourceUse>,
@@ -95,7 +95,7 @@ pub struct Judged {
 pub fn judge(tried: &[Step], bounds: Bounds, connections: u32) -> Judged {
     let (served, unserved) = apart(tried, bounds);
     let most = tried.iter().map(|step| step.achieved_per_s).max_by(f64::total_cmp);
-    let alone = served.first().and_then(|step| step.service).map(Ns::as_s);
+    let alone = served.iter().filter_map(|step| step.service).min().map(Ns::as_s);
     let at_a_time = most.zip(alone).map(|(most, alone)| most * alone);
     let lowest = unserved.iter().map(|step| step.rate_per_s).min_by(f64::total_cmp);
     let near = |step: &&&Step| lowest.is_some_and(|low| step.rate_per_s <= NEAR_LIMIT * low);

@@ -97,6 +97,16 @@ fn a_pool_is_the_limit_where_nothing_is_full() {
 }
 
 #[test]
+fn a_pause_of_the_machine_in_a_step_makes_no_larger_pool() {
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let mut tried = machine.searched(20.0, 1e6);
+    let first = tried.first_mut().and_then(|step| step.service.as_mut()).expect("a step");
+    first.0 *= 3;
+    let at_a_time = judge(&tried, OPEN, 1_000_000).at_a_time.expect("Little's law");
+    assert!((3.6..4.4).contains(&at_a_time), "{at_a_time}");
+}
+
+#[test]
 fn the_loads_own_connections_are_told_apart_from_a_pool() {
     let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
     let found = judge(&machine.searched(20.0, 1e6), OPEN, 4);

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use super::Builder;
 use lines::LINES_MIN;
 pub(super) use lines::Log;
-pub use summary::{LogSummary, Observation, Observed};
+pub use summary::{LogSummary, Observation, Observed, Topic};
 
 /// Puts the log that an input was into the recording, or the lines that were none.
 pub(super) fn end(log: &Log, out: &mut Builder) {

@@ -8,6 +8,7 @@ use super::summary::{LogSummary, Observation, Observed};
 use super::templates::merged;
 use super::timeline::PARTS;
 use super::token::{self, VALUE};
+use super::trouble;
 use crate::recording::SourceId;
 
 /// Most observations of a log, and of one kind.
@@ -124,6 +125,7 @@ fn observed(log: &Log, template: &str, messages: &Messages) -> Vec<Observation> 
         line: messages.line,
         first: messages.first,
         last: messages.last,
+        topic: trouble::topic(template),
         longest_ms: messages.longest_ms,
         object: messages.object.clone().map(|object| cut(&object)),
     };
@@ -182,6 +184,7 @@ fn silence(log: &Log) -> Option<Observation> {
         line: log.first_line,
         first: Some(from),
         last: Some(to),
+        topic: None,
         longest_ms: Some(gap as f64 * 1e3),
         object: None,
     })

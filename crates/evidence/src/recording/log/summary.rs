@@ -50,6 +50,18 @@ impl Observed {
     }
 }
 
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Disks and files.
+    Storage,
+    /// Connections.
+    Network,
+    /// Memory.
+    Memory,
+}
+
 /// Something that stands out in a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Observation {
@@ -65,6 +77,8 @@ pub struct Observation {
     pub first: Option<Stamp>,
     /// See `first`.
     pub last: Option<Stamp>,
+    /// What it is about, where its words say so.
+    pub topic: Option<Topic>,
     /// The longest duration, in milliseconds.
     pub longest_ms: Option<f64>,
     /// The address or path that the first of them names.

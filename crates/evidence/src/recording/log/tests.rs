@@ -154,3 +154,35 @@ fn structured_lines_are_a_log_too() {
         assert_eq!(one.first.map(|at| at.to_string()).as_deref(), Some("2026-03-01 10:00:10"));
     }
 }
+
+/// A disk is busy while a program waits for it.
+#[test]
+fn a_log_supports_a_finding_of_its_time() {
+    use crate::diagnose::{Thresholds, diagnose};
+    let found = |hour: u32, message: &str| {
+        let mut text = "Linux 6.12.0 (db7) \t03/01/2026 \t_x86_64_\t(4 CPU)\n\n\
+             10:00:00 AM       DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     \
+             await     %util\n"
+            .to_owned();
+        for minute in 1..9 {
+            text.push_str(&format!(
+                "10:0{minute}:00 AM       sda    300.00   1200.00    800.00      0.00      6.67     \
+                 24.00     80.00     99.90\n"
+            ));
+        }
+        text.push('\n');
+        for minute in 1..9 {
+            text.push_str(&format!(
+                "2026-03-01 {hour}:0{minute}:30 WARN [io] s.Store: {message}\n"
+            ));
+        }
+        let diagnosis = diagnose(&read(&text), &Thresholds::default());
+        let chain = diagnosis.findings.iter().flat_map(|finding| &finding.chain);
+        let evidence = chain.flat_map(|step| &step.evidence);
+        assert!(!diagnosis.findings.is_empty() && !diagnosis.logs.is_empty());
+        evidence.filter(|evidence| evidence.text.contains("a log says")).count()
+    };
+    assert!(found(10, "flush timed out after 5 s") > 0);
+    assert_eq!(found(17, "flush timed out after 5 s"), 0, "of another time");
+    assert_eq!(found(10, "connection timed out after 5 s"), 0, "of something else");
+}

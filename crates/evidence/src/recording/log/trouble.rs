@@ -1,7 +1,7 @@
 //! What a message says that did not work, in the words that programs have in common.
 
 use super::line::LogLevel;
-use super::summary::Observed;
+use super::summary::{Observed, Topic};
 use super::token;
 
 /// Something that did not work.
@@ -53,6 +53,44 @@ const COUNTED: [&str; 14] = [
     "pending",
 ];
 
+/// Words that say what a message is about.
+// tidy: table
+const TOPICS: [(&str, Topic); 22] = [
+    ("disk", Topic::Storage),
+    ("fsync", Topic::Storage),
+    ("fdatasync", Topic::Storage),
+    ("flush", Topic::Storage),
+    ("write", Topic::Storage),
+    ("writing", Topic::Storage),
+    ("volume", Topic::Storage),
+    ("device", Topic::Storage),
+    ("checkpoint", Topic::Storage),
+    ("commit", Topic::Storage),
+    ("connect", Topic::Network),
+    ("connection", Topic::Network),
+    ("connections", Topic::Network),
+    ("socket", Topic::Network),
+    ("network", Topic::Network),
+    ("peer", Topic::Network),
+    ("host", Topic::Network),
+    ("upstream", Topic::Network),
+    ("memory", Topic::Memory),
+    ("heap", Topic::Memory),
+    ("allocation", Topic::Memory),
+    ("allocate", Topic::Memory),
+];
+
+/// What a message is about, where its words agree.
+pub(super) fn topic(template: &str) -> Option<Topic> {
+    let lower = template.to_lowercase();
+    let named = |(text, _): (&str, bool)| {
+        TOPICS.iter().find(|(word, _)| *word == text).map(|(_, topic)| *topic)
+    };
+    let mut all: Vec<Topic> = token::tokens(&lower).into_iter().filter_map(named).collect();
+    all.dedup();
+    if let [one] = all[..] { Some(one) } else { None }
+}
+
 /// Words behind `full` that make it say something else.
 const OTHER_FULL: [&str; 6] = ["gc", "scan", "backup", "sync", "resync", "name"];
 
@@ -90,6 +128,18 @@ impl Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_messages_are_about() {
+        for (template, wanted) in [
+            ("flush of disk took \u{1}", Some(Topic::Storage)),
+            ("Connection to peer \u{1} lost", Some(Topic::Network)),
+            ("no memory for this connection", None),
+            ("order \u{1} packed", None),
+        ] {
+            assert_eq!(topic(template), wanted, "{template}");
+        }
+    }
 
     #[test]
     fn what_did_not_work() {
