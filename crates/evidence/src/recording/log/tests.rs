@@ -166,7 +166,7 @@ fn a_log_supports_a_finding_of_its_time() {
             .to_owned();
         for minute in 1..9 {
             text.push_str(&format!(
-                "10:0{minute}:00 AM       sda    300.00   1200.00    800.00      0.00      6.67     \
+                "10:0{minute}:00 AM       sda    300.00   1200.00    800.00      0.00      6.67  \
                  24.00     80.00     99.90\n"
             ));
         }
