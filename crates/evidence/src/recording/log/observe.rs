@@ -136,7 +136,9 @@ fn observed(log: &Log, template: &str, messages: &Messages) -> Vec<Observation> 
         None if error => all.push(of(Observed::Errors)),
         None => {}
     }
-    if messages.longest_ms.is_some_and(|longest| longest >= SLOW_MS_MIN) {
+    // With a trouble it stands there.
+    let slow = messages.longest_ms.is_some_and(|longest| longest >= SLOW_MS_MIN);
+    if slow && all.is_empty() {
         all.push(of(Observed::Slow));
     }
     let matters = messages.level >= Some(LogLevel::Warning) || messages.trouble.is_some();
