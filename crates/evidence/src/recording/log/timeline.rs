@@ -7,6 +7,8 @@ const BUCKETS: i64 = 64;
 
 /// Equal parts of a log's span: each has two buckets or more.
 pub(super) const PARTS: usize = 16;
+/// As many, as a factor of seconds.
+const PARTS_OF_SPAN: i64 = 16;
 
 /// Counts by time, from the first time that was seen.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +48,8 @@ impl Timeline {
             let from = self.from.map_or(0, |from| from.0);
             let middle = ((2 * bucket + 1) << self.width_log2) / 2;
             let behind = from.saturating_add(middle).saturating_sub(first.0).clamp(0, span);
-            let part = behind.saturating_mul(BUCKETS) / span;
-            let part = usize::try_from(part).unwrap_or(0) / (64 / PARTS);
-            let part = part.min(PARTS - 1);
-            parts[part] += u64::from(*count);
+            let part = usize::try_from(behind.saturating_mul(PARTS_OF_SPAN) / span).unwrap_or(0);
+            parts[part.min(PARTS - 1)] += u64::from(*count);
         }
         parts
     }
