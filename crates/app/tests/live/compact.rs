@@ -205,6 +205,9 @@ fn keeps_a_reserve(_: &Turn) -> anyhow::Result<()> {
     let on = "--set compact.mode=on --set compact.cpu_percent=50 --set compact.reserve_percent=20";
     let args = format!("--pid {} --for 1h {on} --set track.by=[]", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
+    // Else its own regions would wait for blocks later.
+    let held = |s: &Value| s["promoted"].as_u64() >= Some(8);
+    manager.wait("the program's eight regions", held)?;
     let mut burst = huge_arena(64 * MIB)?;
     (0..64 * MIB).step_by(2 * MIB).for_each(|offset| burst.set(offset, 1));
     drop(burst);
