@@ -51,7 +51,7 @@ pub struct About {
 
 /// The causes that questions of the tree name, and those with an explanation of their own.
 macro_rules! causes {
-    ($($($file:ident)::+ $variant:ident $key:literal,)+) => {
+    ($($($file:ident).+ $variant:ident $key:literal,)+) => {
         named_enum! {
             /// Why a machine suffers.
             Cause {

@@ -3,7 +3,7 @@
 use crate::diagnose::explanation::Explanation;
 
 macro_rules! list {
-    ($($($file:ident)::+ $variant:ident $key:literal,)+) => {
+    ($($($file:ident).+ $variant:ident $key:literal,)+) => {
         /// All of them, in the order in which they are asked.
         pub(in crate::diagnose) const ALL: &[&Explanation] =
             &[$(&super::$($file)::+::EXPLANATION),+];

@@ -54,7 +54,8 @@ mod vacuum_held;
 mod waits_for_disk;
 mod worker_limit;
 
-/// All explanations, in the order in which they are asked: file, variant and name of the cause.
+/// All explanations, in the order in which they are asked: file, with the row where it is a table,
+/// variant and name of the cause.
 macro_rules! explained {
     ($with:ident) => {
         $with! {
@@ -101,12 +102,12 @@ macro_rules! explained {
             disk_damaged DiskDamaged "disk_damaged",
             heap_exhausted HeapExhausted "heap_exhausted",
             gc_live GcLive "gc_live_set",
-            gc::dump GcDump "gc_dump",
-            gc::behind GcBehind "gc_behind",
-            gc::humongous GcHumongous "gc_humongous",
-            gc::explicit GcExplicit "gc_explicit",
-            gc::metaspace GcMetaspace "gc_metaspace",
-            gc::references GcReferences "gc_references",
+            gc.dump GcDump "gc_dump",
+            gc.behind GcBehind "gc_behind",
+            gc.humongous GcHumongous "gc_humongous",
+            gc.explicit GcExplicit "gc_explicit",
+            gc.metaspace GcMetaspace "gc_metaspace",
+            gc.references GcReferences "gc_references",
             kernel_warned KernelWarned "kernel_warned",
         }
     };

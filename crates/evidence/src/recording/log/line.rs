@@ -7,46 +7,9 @@
 use std::borrow::Cow;
 
 use super::clock::{Clock, Time, has_separator, is_of_calendar, is_time};
+use super::level::{self, LogLevel};
 
-/// How bad a line is by its own word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LogLevel {
-    /// For those who write the program.
-    Debug,
-    /// What is done.
-    Info,
-    /// Something is odd.
-    Warning,
-    /// Something failed.
-    Error,
-}
-
-/// Words of levels, and single letters (Android's logcat, klog).
-// tidy: table
-const LEVELS: [(&str, LogLevel); 22] = [
-    ("TRACE", LogLevel::Debug),
-    ("FINE", LogLevel::Debug),
-    ("VERBOSE", LogLevel::Debug),
-    ("DEBUG", LogLevel::Debug),
-    ("DBG", LogLevel::Debug),
-    ("INFO", LogLevel::Info),
-    ("INFORMATION", LogLevel::Info),
-    ("LOG", LogLevel::Info),
-    ("NOTE", LogLevel::Info),
-    ("NOTICE", LogLevel::Info),
-    ("WARN", LogLevel::Warning),
-    ("WARNING", LogLevel::Warning),
-    ("ERROR", LogLevel::Error),
-    ("ERR", LogLevel::Error),
-    ("SEVERE", LogLevel::Error),
-    ("FAILURE", LogLevel::Error),
-    ("CRIT", LogLevel::Error),
-    ("CRITICAL", LogLevel::Error),
-    ("FATAL", LogLevel::Error),
-    ("ALERT", LogLevel::Error),
-    ("EMERG", LogLevel::Error),
-    ("PANIC", LogLevel::Error),
-];
+/// Single letters as levels (Android's logcat, klog).
 const LETTERS: [(&str, LogLevel); 6] = [
     ("V", LogLevel::Debug),
     ("D", LogLevel::Debug),
@@ -114,7 +77,7 @@ fn level(word: &str) -> Option<LogLevel> {
     if !known || short || long {
         return None;
     }
-    LEVELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(named)).map(|(_, level)| *level)
+    level::named(&named.to_ascii_uppercase())
 }
 
 fn has_pid(word: &str) -> bool {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::line::{LogLevel, LogLine, parts_of};
+use super::level::LogLevel;
+use super::line::{LogLine, parts_of};
+use super::summary::Observed;
 use super::timeline::Timeline;
 use super::token::Shaper;
-use super::trouble::Trouble;
+use super::trouble;
 use crate::recording::Stamp;
 
 /// Fewest lines of a log: a ticket quotes one or two of anything.
@@ -27,7 +29,7 @@ pub(super) struct Messages {
     pub(super) first: Option<Stamp>,
     pub(super) last: Option<Stamp>,
     pub(super) longest_ms: Option<f64>,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<Observed>,
     pub(super) object: Option<String>,
     pub(super) times: Timeline,
 }
@@ -108,7 +110,7 @@ impl Log {
                     first: at,
                     last: at,
                     longest_ms: None,
-                    trouble: Trouble::of(shaped.shape, parts.level),
+                    trouble: trouble::said(shaped.shape, parts.level),
                     object: shaped.object.map(str::to_owned),
                     times: Timeline::default(),
                 });

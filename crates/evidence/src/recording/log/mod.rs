@@ -5,6 +5,7 @@
 //! [template](templates). It gives observations, and no causes.
 
 mod clock;
+pub(super) mod level;
 mod line;
 mod lines;
 mod observe;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::line::LogLevel;
+use super::level::LogLevel;
 use super::lines::{Log, Messages};
 use super::summary::{LogSummary, Observation, Observed};
 use super::templates::merged;
-use super::timeline::PARTS;
+use super::timeline::{self, PARTS};
 use super::token::{self, VALUE};
 use super::trouble;
-use crate::recording::SourceId;
+use crate::recording::{SourceId, Stamp};
 
 /// Most observations of a log, and of one kind.
 const LISTED_MAX: usize = 8;
@@ -132,7 +132,7 @@ fn observed(log: &Log, template: &str, messages: &Messages) -> Vec<Observation> 
     let mut all = Vec::new();
     let error = messages.level >= Some(LogLevel::Error);
     match messages.trouble {
-        Some(trouble) => all.push(of(trouble.0)),
+        Some(trouble) => all.push(of(trouble)),
         None if error => all.push(of(Observed::Errors)),
         None => {}
     }
@@ -142,21 +142,35 @@ fn observed(log: &Log, template: &str, messages: &Messages) -> Vec<Observation> 
         all.push(of(Observed::Slow));
     }
     let matters = messages.level >= Some(LogLevel::Warning) || messages.trouble.is_some();
-    all.extend(course(log, messages).filter(|what| matters || *what != Observed::Burst).map(of));
+    let course = course(log, messages).filter(|(what, _)| matters || *what != Observed::Burst);
+    if let Some((what, burst)) = course {
+        let whole = of(what);
+        all.push(match burst {
+            Some((lines, first, last)) => {
+                Observation { lines, first: Some(first), last: Some(last), ..whole }
+            }
+            None => whole,
+        });
+    }
     all
 }
 
-/// How the lines of a template are spread over the log.
-fn course(log: &Log, messages: &Messages) -> Option<Observed> {
+/// The lines within a time.
+type Burst = (u64, Stamp, Stamp);
+
+/// How the lines of a template are spread over the log, with where most are in case of a burst.
+fn course(log: &Log, messages: &Messages) -> Option<(Observed, Option<Burst>)> {
     let span = log.span.filter(|(first, last)| last.0 - first.0 >= SPAN_S_MIN)?;
     if messages.lines < COURSE_LINES_MIN {
         return None;
     }
     let parts = messages.times.within(span);
     let there: Vec<bool> = parts.iter().map(|count| *count > 0).collect();
-    let most = parts.iter().copied().max().unwrap_or_default();
+    let (part, most) = (0_i64..).zip(parts).max_by_key(|(_, lines)| *lines)?;
     if 2 * most > messages.lines && most >= COURSE_LINES_MIN {
-        return Some(Observed::Burst);
+        let (from, to) = timeline::bounds(span, part);
+        let (first, last) = (messages.first?.max(from), messages.last?.min(to));
+        return Some((Observed::Burst, Some((most, first, last))));
     }
     let first = there.iter().position(|there| *there)?;
     let last = there.iter().rposition(|there| *there)?;
@@ -166,8 +180,8 @@ fn course(log: &Log, messages: &Messages) -> Option<Observed> {
     let quarter = PARTS / 4;
     match (first, PARTS - 1 - last) {
         _ if !steady || reach < quarter => None,
-        (0, after) if after >= quarter => Some(Observed::Stops),
-        (before, 0) if before >= quarter => Some(Observed::Appears),
+        (0, after) if after >= quarter => Some((Observed::Stops, None)),
+        (before, 0) if before >= quarter => Some((Observed::Appears, None)),
         _ => None,
     }
 }
@@ -187,7 +201,7 @@ fn silence(log: &Log) -> Option<Observation> {
         first: Some(from),
         last: Some(to),
         topic: None,
-        longest_ms: Some(gap as f64 * 1e3),
+        longest_ms: None,
         object: None,
     })
 }
@@ -200,7 +214,10 @@ fn shown(template: &str) -> String {
     for (token, spaced) in token::tokens(template) {
         let word = token.contains(|c: char| c.is_alphanumeric());
         let long = token.chars().count() > WORD_LETTERS_MAX;
+        // An apostrophe within a word is no quote.
+        let within = token == "'" && !spaced && before.ends_with(char::is_alphabetic);
         let mark = matches!(token, "\"" | "'").then_some(token);
+        let mark = mark.filter(|_| quoted.is_some() || !within);
         let is_secret = word && (before == "=" || hidden || quoted.is_some() || long);
         if spaced && !text.is_empty() {
             text.push(' ');

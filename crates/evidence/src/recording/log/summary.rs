@@ -71,9 +71,9 @@ pub struct Observation {
     pub message: Option<String>,
     /// How many lines have it.
     pub lines: u64,
-    /// The first of them, from 1.
+    /// The first of them, from 1; of a silence the first line of the log.
     pub line: usize,
-    /// When the first and the last one were written.
+    /// When the first and the last one were written; of a burst about when it began and ended.
     pub first: Option<Stamp>,
     /// See `first`.
     pub last: Option<Stamp>,

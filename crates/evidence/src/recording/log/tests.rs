@@ -131,6 +131,31 @@ fn hostile_logs_are_bounded() {
 }
 
 #[test]
+fn apostrophes_hide_nothing() {
+    let line = |minute: u32| format!("10:0{minute}:00 ERROR can't reach the shop's 'carla' now\n");
+    let recording = read(&(0..4).map(line).collect::<String>());
+    let message = recording.logs[0].observations[0].message.as_deref();
+    assert_eq!(message, Some("can't reach the shop's '*' now"));
+}
+
+#[test]
+fn a_burst_has_the_time_of_most_of_its_lines() {
+    let mut text = String::new();
+    for second in 0..3_000 {
+        let clock = format!("10:{:02}:{:02}", second / 60, second % 60);
+        text.push_str(&format!("{clock} INFO beat of the loop\n"));
+        if (1_000..1_050).contains(&second) || second == 2_900 {
+            text.push_str(&format!("{clock} WARN buffer grows again\n"));
+        }
+    }
+    let recording = read(&text);
+    let burst = &recording.logs[0].observations[0];
+    assert_eq!((burst.what, burst.lines), (Observed::Burst, 50));
+    let (first, last) = burst.first.zip(burst.last).expect("times");
+    assert!(*first.clock() <= *"10:16:40" && *last.clock() < *"10:20:00");
+}
+
+#[test]
 fn structured_lines_are_a_log_too() {
     let line = |second: u32| {
         format!(

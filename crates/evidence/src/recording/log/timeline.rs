@@ -10,6 +10,13 @@ pub(super) const PARTS: usize = 16;
 /// As many, as a factor of seconds.
 const PARTS_OF_SPAN: i64 = 16;
 
+/// The first and the last second of a part of a span.
+pub(super) fn bounds((first, last): (Stamp, Stamp), part: i64) -> (Stamp, Stamp) {
+    let span = last.0.saturating_sub(first.0).max(1);
+    let at = |part: i64| first.0.saturating_add(span.saturating_mul(part) / PARTS_OF_SPAN);
+    (Stamp(at(part)), Stamp(at(part + 1)))
+}
+
 /// Counts by time, from the first time that was seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {

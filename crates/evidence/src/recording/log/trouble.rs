@@ -1,12 +1,8 @@
 //! What a message says that did not work, in the words that programs have in common.
 
-use super::line::LogLevel;
+use super::level::LogLevel;
 use super::summary::{Observed, Topic};
 use super::token;
-
-/// Something that did not work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Trouble(pub(super) Observed);
 
 /// Words one after the other in a message, small letters, and what they say. A word that is also a
 /// setting's name counts only where the line's level is a warning or an error.
@@ -94,35 +90,33 @@ pub(super) fn topic(template: &str) -> Option<Topic> {
 /// Words behind `full` that make it say something else.
 const OTHER_FULL: [&str; 6] = ["gc", "scan", "backup", "sync", "resync", "name"];
 
-impl Trouble {
-    /// What a message of this shape says, if anything.
-    pub(super) fn of(shape: &str, level: Option<LogLevel>) -> Option<Self> {
-        let bad = level.is_some_and(|level| level >= LogLevel::Warning);
-        let harmless = level.is_some_and(|level| level < LogLevel::Warning);
-        let lower = shape.to_lowercase();
-        let words: Vec<&str> = token::tokens(&lower)
-            .into_iter()
-            .map(|(text, _)| text.trim_end_matches(['.', '!']))
-            .filter(|text| text.contains(|c: char| c.is_alphanumeric()))
-            .collect();
-        for at in 0..words.len() {
-            let rest = &words[at..];
-            let [behind, third] = [1, 2].map(|at| rest.get(at).copied().unwrap_or_default());
-            if rest[0] == "full" && OTHER_FULL.contains(&behind) {
-                continue;
-            }
-            if rest.starts_with(&["too", "many"]) && !COUNTED.contains(&third) {
-                continue;
-            }
-            let said = |(wanted, _, only_bad): &&(&[&str], Observed, bool)| {
-                rest.starts_with(wanted) && (bad || !(*only_bad || harmless))
-            };
-            if let Some((_, observed, _)) = WORDS.iter().find(said) {
-                return Some(Self(*observed));
-            }
+/// What a message of this shape says, if anything.
+pub(super) fn said(shape: &str, level: Option<LogLevel>) -> Option<Observed> {
+    let bad = level.is_some_and(|level| level >= LogLevel::Warning);
+    let harmless = level.is_some_and(|level| level < LogLevel::Warning);
+    let lower = shape.to_lowercase();
+    let words: Vec<&str> = token::tokens(&lower)
+        .into_iter()
+        .map(|(text, _)| text.trim_end_matches(['.', '!']))
+        .filter(|text| text.contains(|c: char| c.is_alphanumeric()))
+        .collect();
+    for at in 0..words.len() {
+        let rest = &words[at..];
+        let [behind, third] = [1, 2].map(|at| rest.get(at).copied().unwrap_or_default());
+        if rest[0] == "full" && OTHER_FULL.contains(&behind) {
+            continue;
         }
-        None
+        if rest.starts_with(&["too", "many"]) && !COUNTED.contains(&third) {
+            continue;
+        }
+        let fits = |(wanted, _, only_bad): &&(&[&str], Observed, bool)| {
+            rest.starts_with(wanted) && (bad || !(*only_bad || harmless))
+        };
+        if let Some((_, observed, _)) = WORDS.iter().find(fits) {
+            return Some(*observed);
+        }
     }
+    None
 }
 
 #[cfg(test)]
@@ -157,7 +151,7 @@ mod tests {
             ("retry if connection refused", info, None),
             ("all is well", warning, None),
         ] {
-            assert_eq!(Trouble::of(shape, level).map(|trouble| trouble.0), wanted, "{shape}");
+            assert_eq!(said(shape, level), wanted, "{shape}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! about messages.
 
 use super::prelude::*;
+use crate::recording::log::level;
 
 /// Longest text before a message.
 pub(super) const PREFIX_BYTES_MAX: usize = 400;
@@ -49,12 +50,6 @@ const PROGRAMS: [&str; 24] = [
     "Exception",
 ];
 
-/// Levels of logs, in their capitals.
-const LEVELS: [&str; 20] = [
-    "FATAL", "ERROR", "ERR", "WARN", "WARNING", "INFO", "NOTICE", "NOTE", "CRITICAL", "CRIT",
-    "SEVERE", "LOG", "HINT", "DETAIL", "PANIC", "ALERT", "EMERG", "DEBUG", "TRACE", "STDERR",
-];
-
 const CALENDAR: [&str; 19] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
     "tue", "wed", "thu", "fri", "sat", "sun",
@@ -72,8 +67,10 @@ fn is_level(word: &str) -> bool {
     let marked = named.len() < word.len() || word.starts_with(['[', '<', '(']);
     // `[0.012s][warning][gc]`.
     let mut parts = named.split(['[', ']', '<', '>', '(', ')']).filter(|part| !part.is_empty());
-    let known = |part: &str| LEVELS.contains(&part.to_ascii_uppercase().as_str());
-    LEVELS.contains(&bare) || marked && parts.any(known) || named.len() < word.len() && known(bare)
+    let known = |part: &str| level::named(&part.to_ascii_uppercase()).is_some();
+    level::named(bare).is_some()
+        || marked && parts.any(known)
+        || named.len() < word.len() && known(bare)
 }
 
 /// `postgres[812]:`.

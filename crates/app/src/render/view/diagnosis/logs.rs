@@ -2,7 +2,7 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_base::count::{counted, times};
+use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{Diagnosis, written};
 use hugewise_evidence::recording::{LogSummary, Observation, Stamp, Unit};
@@ -10,25 +10,29 @@ use hugewise_evidence::recording::{LogSummary, Observation, Stamp, Unit};
 /// Most logs that are shown.
 const LOGS_MAX: usize = 12;
 
-/// A log in a line: where it stands, how long it is.
-pub(super) fn title(found: &Diagnosis, log: &LogSummary) -> String {
-    let place = found.sources.get(log.source.0 as usize);
-    let place = place.map_or_else(String::new, |at| format!("{}:{}", at.input, at.line));
+/// Where a log stands.
+fn place(found: &Diagnosis, log: &LogSummary) -> String {
+    let source = found.sources.get(log.source.0 as usize);
+    source.map_or_else(String::new, |at| format!("{}:{}", at.input, at.line))
+}
+
+/// How long a log is.
+fn size(log: &LogSummary) -> String {
     let lines = counted(log.lines, "line", "lines");
     let messages = counted(log.messages as u64, "message", "different messages");
-    format!("{place}: {lines}, {messages}{}", span(", ", log.first, log.last))
+    format!("{lines}, {messages}{}", span(log.first, log.last))
 }
 
 /// An observation in a line.
-pub(super) fn sentence(one: &Observation) -> String {
+fn sentence(one: &Observation) -> String {
     let mut text = one.what.label().to_owned();
     if let Some(longest) = one.longest_ms {
         text.push_str(&format!(" {}", written(Unit::Milliseconds, longest)));
     }
     if let Some(message) = &one.message {
-        text.push_str(&format!(" {}: '{message}'", times(one.lines)));
+        text.push_str(&format!(", {}: '{message}'", counted(one.lines, "line", "lines")));
     }
-    text.push_str(&span(", ", one.first, one.last));
+    text.push_str(&span(one.first, one.last));
     if let Some(object) = &one.object {
         text.push_str(&format!(", first of {object}"));
     }
@@ -38,13 +42,13 @@ pub(super) fn sentence(one: &Observation) -> String {
     text
 }
 
-fn span(before: &str, first: Option<Stamp>, last: Option<Stamp>) -> String {
+fn span(first: Option<Stamp>, last: Option<Stamp>) -> String {
     match (first, last) {
-        (Some(first), Some(last)) if first == last => format!("{before}{first}"),
+        (Some(first), Some(last)) if first == last => format!(", {first}"),
         (Some(first), Some(last)) if first.day() == last.day() => {
-            format!("{before}{first} to {}", last.clock())
+            format!(", {first} to {}", last.clock())
         }
-        (Some(first), Some(last)) => format!("{before}{first} to {last}"),
+        (Some(first), Some(last)) => format!(", {first} to {last}"),
         _ => String::new(),
     }
 }
@@ -52,8 +56,8 @@ fn span(before: &str, first: Option<Stamp>, last: Option<Stamp>) -> String {
 /// All logs, each with what stands out.
 pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
     for log in found.logs.iter().take(LOGS_MAX) {
-        let title = printable(&title(found, log));
-        out.push_str(&wrap(&paint.bold("Log "), &title));
+        let title = format!("{}: {}", place(found, log), size(log));
+        out.push_str(&wrap(&paint.bold("Log "), &printable(&title)));
         for one in &log.observations {
             let text = printable(&sentence(one));
             let line = wrap("  - ", &text);
@@ -68,7 +72,9 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
 /// The same as HTML.
 pub(super) fn page(out: &mut String, found: &Diagnosis, escape: impl Fn(&str) -> String) {
     for log in found.logs.iter().take(LOGS_MAX) {
-        out.push_str(&format!("<h2>Log {}</h2>\n<ul>\n", escape(&title(found, log))));
+        let (place, size) = (escape(&place(found, log)), escape(&size(log)));
+        out.push_str(&format!("<h2>Log <span class=\"path\">{place}</span></h2>\n"));
+        out.push_str(&format!("<p>{size}</p>\n<ul>\n"));
         for one in &log.observations {
             out.push_str(&format!("<li>{}</li>\n", escape(&sentence(one))));
         }
