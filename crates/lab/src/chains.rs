@@ -31,7 +31,8 @@ impl Sampled {
         let take = move || {
             let clocks = Stacks::start(&Root::live(), EVERY);
             let _ = begun.send(());
-            watched(clocks?, &told)
+            let mut clocks = clocks?;
+            Ok(watched(|| clocks.text(), &told))
         };
         let thread = std::thread::Builder::new().name("chains".into()).spawn(take);
         let thread = thread.context("cannot start a thread")?;
@@ -54,12 +55,13 @@ impl Sampled {
 }
 
 /// What is sampled until nobody tells any more whether something is measured.
-fn watched(mut clocks: Stacks, told: &Receiver<bool>) -> Seen {
+/// `sampled`: the text of what was sampled since it was last asked.
+fn watched(mut sampled: impl FnMut() -> String, told: &Receiver<bool>) -> Chains {
     let (mut all, mut seconds) = (stacks::Chains::default(), 0.0);
     let (mut counts, mut by_word, mut since) = (true, false, Instant::now());
     loop {
         let said = told.recv_timeout(EVERY);
-        let text = clocks.text();
+        let text = sampled();
         let passed_s = since.elapsed().as_secs_f64();
         since = Instant::now();
         if counts {
@@ -78,7 +80,7 @@ fn watched(mut clocks: Stacks, told: &Receiver<bool>) -> Seen {
         }
     }
     let all = all.finish();
-    Ok(Chains::of(seconds, &all.folded, all.left_out))
+    Chains::of(seconds, &all.folded, all.left_out)
 }
 
 #[cfg(test)]
@@ -87,23 +89,29 @@ mod tests {
 
     #[test]
     fn only_what_is_measured_counts() {
-        let (sampled, began) = (Sampled::start().expect("a thread"), Instant::now());
-        std::thread::sleep(Duration::from_millis(400));
-        sampled.measuring(true);
-        let until = Instant::now() + Duration::from_millis(200);
-        while Instant::now() < until {
-            std::hint::black_box(0);
+        let (measuring, told) = channel();
+        for is in [true, false, true] {
+            measuring.send(is).expect("somebody listens");
         }
-        sampled.measuring(false);
-        std::thread::sleep(Duration::from_millis(300));
-        // Without the rights that it takes it says so.
-        match sampled.finish() {
-            Ok(chains) => {
-                let forgotten = began.elapsed().as_secs_f64() - chains.seconds;
-                assert!(forgotten >= 0.7 && chains.seconds >= 0.2, "{chains:?}");
-                assert!(!chains.samples.is_empty(), "{chains:?}");
-            }
-            Err(why) => assert!(!why.is_empty()),
-        }
+        drop(measuring);
+        let mut looks = 0;
+        let text = || {
+            looks += 1;
+            format!("# cpu-clock frequency_hz=97 lost=0\nshop;look_{looks} 5\n")
+        };
+        let chains = watched(text, &told);
+        // The first look is before anything was measured, the third after.
+        let counted =
+            |look: u32| chains.samples.keys().any(|chain| chain.contains(&format!("look_{look}")));
+        assert_eq!([1, 2, 3, 4].map(counted), [false, true, false, true], "{chains:?}");
+    }
+
+    #[test]
+    fn without_a_word_all_counts() {
+        let (measuring, told) = channel::<bool>();
+        drop(measuring);
+        let text = || "# cpu-clock frequency_hz=97 lost=0\nshop;serve 5\n".to_owned();
+        let chains = watched(text, &told);
+        assert!(chains.samples.keys().any(|chain| chain.contains("serve")), "{chains:?}");
     }
 }
