@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Headings, and the commands below each, in the order of the help.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Look", &["doctor", "status", "top", "serve"]),
-    ("Act", &["manage", "thp", "hugetlb", "revert"]),
+    ("Act", &["manage", "advise", "thp", "hugetlb", "revert"]),
     ("Diagnose", &["diagnose", "response", "record"]),
     ("Prove", &["try", "lab", "investigate"]),
 ];

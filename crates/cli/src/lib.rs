@@ -1,6 +1,7 @@
 //! The command line: syntax only. What a command does is in the app, and manual pages and
 //! completions are made from this alone.
 
+mod advise;
 mod bill;
 mod daemon;
 mod diagnose;
@@ -25,6 +26,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use advise::{
+    AdviseApplyArgs, AdviseArgs, AdviseCommand, AdviseLine, AdviseLintArgs, AdviseRulesArgs,
+    AdviseRunArgs, AdviseShowArgs, AdviseVerifyArgs, ShowArg, ThpArg,
+};
 pub use bill::BillArgs;
 pub use daemon::DaemonArgs;
 pub use diagnose::DiagnoseArgs;
@@ -152,6 +157,8 @@ pub enum Command {
     /// Size HugeTLB pools for databases, Java and virtual machines
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
+    /// Compare settings with what the products on this host want
+    Advise(AdviseLine),
     /// Show, change and put back settings of transparent huge pages
     #[command(subcommand)]
     Thp(ThpCommand),

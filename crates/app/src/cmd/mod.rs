@@ -1,5 +1,6 @@
 //! One module a command; each gets its parsed arguments and returns what it says, and an exit code.
 
+mod advise;
 mod bill;
 mod config;
 mod control;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
+        Command::Advise(line) => advise::run(global, &line),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
         Command::Investigate(command) => investigate::run(global, &command),

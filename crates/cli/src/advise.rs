@@ -1,0 +1,155 @@
+//! Syntax of `advise`.
+
+use super::pids::Pids;
+use super::places::STATE_DIR;
+use super::revert::SettingsRevertArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// `advise` compares this host with what its products want, unless it is given something else to
+/// do.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AdviseLine {
+    #[command(subcommand)]
+    pub command: Option<AdviseCommand>,
+    #[command(flatten)]
+    pub args: AdviseArgs,
+}
+
+/// What else `advise` does.
+#[derive(Debug, Subcommand)]
+pub enum AdviseCommand {
+    /// List all rules: product, versions, setting, accepted values, source
+    List(AdviseRulesArgs),
+    /// Show rules in full: why, under which conditions, how to check, how to comply
+    Show(AdviseShowArgs),
+    /// Check files of rules: form, dates, sources, contradictions, examples
+    Lint(AdviseLintArgs),
+    /// Change what the rules of running products ask for, with the least reach
+    Apply(AdviseApplyArgs),
+    /// Compare what 'apply' changed with what is there now
+    Verify(AdviseVerifyArgs),
+    /// Put back what 'apply' changed, files to the byte
+    Revert(SettingsRevertArgs),
+    /// Run one program under its own policy of transparent huge pages
+    Run(AdviseRunArgs),
+}
+
+/// Arguments of `advise`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise advise                   # is this host as its \
+products want it?\n  hugewise advise --pid 812         # one program\n  hugewise advise show \
+mongodb      # the rules of a product\n  hugewise advise apply --dry-run   # what would be \
+changed, and whom it reaches\n  hugewise advise run --thp never -- redis-server --port 7000")]
+pub struct AdviseArgs {
+    /// Only these processes (repeat, or separate by commas or blanks)
+    #[arg(long, value_name = "PID")]
+    pub pid: Vec<Pids>,
+    /// Also products that no rule is known for, and settings that are as they should be
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub rules: AdviseRulesArgs,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub state_dir: PathBuf,
+}
+
+/// Which rules count.
+#[derive(Debug, Args)]
+pub struct AdviseRulesArgs {
+    /// Directory of rules beside the built-in ones; a rule replaces one of the same id (repeatable;
+    /// default: /usr/share/hugewise/rules.d, then /etc/hugewise/rules.d)
+    #[arg(long, value_name = "DIR")]
+    pub rules: Vec<PathBuf>,
+}
+
+/// Arguments of `advise show`.
+#[derive(Debug, Args)]
+pub struct AdviseShowArgs {
+    /// Ids of rules or products, as 'advise list' has them
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    #[command(flatten)]
+    pub rules: AdviseRulesArgs,
+}
+
+/// Arguments of `advise lint`.
+#[derive(Debug, Args)]
+pub struct AdviseLintArgs {
+    /// Files or directories (default: the built-in rules, /usr/share/hugewise/rules.d and
+    /// /etc/hugewise/rules.d)
+    #[arg(value_name = "FILE|DIR")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Arguments of `advise apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise advise apply --dry-run\n  hugewise advise apply \
+--product redis,postgresql\n  hugewise advise apply --persist")]
+pub struct AdviseApplyArgs {
+    /// Only these products (repeat, or separate by commas)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub product: Vec<String>,
+    /// Also write tmpfiles.d and sysctl.d, so that settings survive a reboot
+    #[arg(long)]
+    pub persist: bool,
+    /// Do everything except the last step: change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub rules: AdviseRulesArgs,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub state_dir: PathBuf,
+}
+
+/// Arguments of `advise verify`.
+#[derive(Debug, Args)]
+pub struct AdviseVerifyArgs {
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub state_dir: PathBuf,
+}
+
+/// A program's own policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ThpArg {
+    /// No transparent huge pages, whatever the global mode
+    Never,
+    /// Only where the program asks for them
+    Madvise,
+    /// Wherever the program's own switch gives them; else as 'managed'
+    Always,
+    /// In the background, by a manager
+    Managed,
+}
+
+/// Arguments of `advise run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  hugewise advise run --thp never -- redis-server --port 7000\n  \
+hugewise advise run --thp always -- java -Xmx4g -jar shop.jar\n  hugewise advise run --thp always \
+--show unit -- /usr/bin/mongod --config /etc/mongod.conf"
+)]
+pub struct AdviseRunArgs {
+    /// The program's own policy
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub thp: ThpArg,
+    /// Start nothing: print it as a systemd drop-in, or as environment of a container
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub show: Option<ShowArg>,
+    /// The program and its arguments
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// A form in which a policy can be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowArg {
+    /// A drop-in of a systemd unit
+    Unit,
+    /// Environment of a container (lines NAME=VALUE)
+    Container,
+}
