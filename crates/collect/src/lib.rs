@@ -4,6 +4,7 @@
 
 #![warn(missing_docs)]
 
+pub mod advice;
 pub mod capture;
 mod clocks;
 pub mod freeze;

@@ -21,6 +21,8 @@ pub enum SpaceFile {
     ClearRefs,
     /// Arguments, read from the program's own memory.
     CommandLine,
+    /// Variables it was started with, read from the program's own memory.
+    Environment,
     /// What was read from and written to disks; behind `exec_update_lock`.
     Io,
     /// Mappings.
@@ -41,6 +43,7 @@ impl SpaceFile {
         match self {
             Self::ClearRefs => "clear_refs",
             Self::CommandLine => "cmdline",
+            Self::Environment => "environ",
             Self::Io => "io",
             Self::Maps => "maps",
             Self::Memory => "mem",

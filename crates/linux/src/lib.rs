@@ -6,6 +6,7 @@
 pub mod account;
 pub mod actuator;
 pub mod address_space;
+pub mod ask;
 mod bounded;
 pub mod cgroup;
 pub mod compact;

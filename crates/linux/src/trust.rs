@@ -20,6 +20,11 @@ fn problem(meta: &Metadata) -> Option<&'static str> {
     }
 }
 
+/// Whether only root can change it, whoever asks.
+pub fn is_roots(meta: &Metadata) -> bool {
+    problem(meta).is_none()
+}
+
 /// Refuses to write into a file that is another one as well, under another name, or somebody
 /// else's: a hard link can be made to files that its maker may not write.
 ///

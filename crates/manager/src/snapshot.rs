@@ -158,6 +158,17 @@ pub enum ThpMode {
     Never,
 }
 
+impl ThpMode {
+    /// As the kernel writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Madvise => "madvise",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// Free memory of a NUMA node, without zone `DMA`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFree {

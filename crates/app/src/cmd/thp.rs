@@ -18,7 +18,7 @@ use hugewise_manager::thp_settings::{self as settings, Asked, Changed, Shown};
 use std::path::Path;
 
 /// Said where the system says no.
-const ROOT: &str = "settings of huge pages are root's: run it with sudo";
+pub(super) const ROOT: &str = "settings of huge pages are root's: run it with sudo";
 
 /// Runs the command.
 pub(super) fn run(global: &Global, command: &ThpCommand) -> anyhow::Result<Output> {
@@ -107,7 +107,11 @@ fn checked(root: &Root, args: &ThpSetArgs) -> anyhow::Result<Vec<(Asked, String)
 }
 
 /// A manager and an experiment set the same files, and put them back.
-fn alone(root: &Root, state_dir: &Path, dry_run: bool) -> anyhow::Result<Option<InstanceLock>> {
+pub(super) fn alone(
+    root: &Root,
+    state_dir: &Path,
+    dry_run: bool,
+) -> anyhow::Result<Option<InstanceLock>> {
     let refused = |what: &str, holder: Holder| {
         let why = format!("refused: {what} is running ({holder}), and sets these settings itself");
         coded(exit::REFUSED, why)

@@ -76,7 +76,7 @@ impl Book {
     }
 
     /// Adds a product. What is said of one that is known already replaces the rules of the same
-    /// id, and adds the others.
+    /// id, and adds the others; where it does not say how it is recognised, that stays.
     pub fn add(&mut self, new: Product, origin: &Origin) {
         if let Origin::File(file) = origin {
             self.origins.extend(new.rules.iter().map(|rule| (rule.id.clone(), file.clone())));
@@ -88,7 +88,18 @@ impl Book {
         let mut rules = new.rules.clone();
         let is_new = |rule: &Rule| new.rules.iter().all(|other| other.id != rule.id);
         rules.extend(known.rules.iter().filter(|rule| is_new(rule)).cloned());
-        *known = Product { rules, ..new };
+        let is_named = !new.programs.is_empty()
+            || !new.arguments.is_empty()
+            || !new.libraries.is_empty()
+            || new.go
+            || new.host;
+        match is_named {
+            true => *known = Product { rules, ..new },
+            false => known.rules = rules,
+        }
+        if !known.rules.is_empty() {
+            known.silent = None;
+        }
     }
 
     /// All products, by id.

@@ -87,7 +87,8 @@ fn of_machine(when: &When, machine: &Machine) -> Vec<(String, Option<bool>)> {
         all.push(("the distribution".into(), is_os(&when.os, machine)));
     }
     if let Some(range) = &when.kernel {
-        let release = kernel.and_then(Version::of);
+        // 5.14.21-150500.55-default: numbers behind the first dash are the package's.
+        let release = kernel.and_then(|text| Version::of(&text.replace('-', ".")));
         all.push(("the kernel's release".into(), release.map(|found| range.contains(&found))));
     }
     let has_part = |parts: &[String]| {
@@ -136,6 +137,10 @@ fn of_process(when: &When, subject: &Subject<'_>) -> Vec<(String, Option<bool>)>
     if !when.with.is_empty() {
         let has_one = when.with.iter().any(|id| subject.with.contains(&id.as_str()));
         all.push(("what it runs with".into(), Some(has_one)));
+    }
+    if !when.without.is_empty() {
+        let has_none = when.without.iter().all(|id| !subject.with.contains(&id.as_str()));
+        all.push(("what it runs with".into(), Some(has_none)));
     }
     let process = subject.process;
     if let Some(range) = &when.process_gib {

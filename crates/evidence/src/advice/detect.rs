@@ -42,7 +42,8 @@ pub fn is_product(product: &Product, process: &Process) -> bool {
             let is_script = file_name(first) != file_name(&process.exe);
             is_script && any_fits(&product.programs, file_name(first))
         });
-    let by_content = process.arguments.iter().any(|one| any_fits(&product.arguments, one))
+    let mut words = process.arguments.iter().chain([&process.exe]);
+    let by_content = words.any(|one| any_fits(&product.arguments, one))
         || maps(&product.libraries);
     let needs_name = !product.programs.is_empty();
     let needs_content = !(product.arguments.is_empty() && product.libraries.is_empty());
@@ -58,7 +59,8 @@ pub fn version(product: &Product, process: &Process) -> Option<Version> {
     if let Some(found) = package.and_then(|(_, version)| Version::of(version)) {
         return Some(found);
     }
-    if let (Some(release), Some(text)) = (&product.release, &sources.release)
+    let text = sources.release.get(&product.id);
+    if let (Some(release), Some(text)) = (&product.release, text)
         && let Some(found) = of_release(release.key.as_deref(), text)
     {
         return Some(found);
@@ -76,7 +78,7 @@ pub fn version(product: &Product, process: &Process) -> Option<Version> {
     if let Some(found) = sources.go.as_deref().filter(|_| product.go).and_then(Version::of) {
         return Some(found);
     }
-    let says = sources.says.as_ref()?;
+    let says = sources.says.get(&product.id)?;
     match product.query.as_ref()?.after.as_deref() {
         Some(after) => Version::of(says.split_once(after)?.1.trim_start()),
         None => Version::first_in(says),
@@ -90,8 +92,11 @@ fn of_release(key: Option<&str>, text: &str) -> Option<Version> {
     Version::first_in(value.trim().trim_matches('"'))
 }
 
-/// A process that is made of an example.
-pub fn process_of(example: &Example) -> Process {
+/// A process that is made of an example of that product.
+pub fn process_of(product: &str, example: &Example) -> Process {
+    let text_of = |text: &Option<String>| {
+        text.iter().map(|text| (product.to_owned(), text.clone())).collect()
+    };
     let package = example.package.as_deref().and_then(|text| text.split_once(' '));
     let package = package.map(|(name, version)| (name.to_owned(), version.to_owned()));
     let packages = package.into_iter().collect();
@@ -108,8 +113,8 @@ pub fn process_of(example: &Example) -> Process {
         libraries: example.libraries.clone(),
         version_sources: VersionSources {
             packages,
-            release: example.release.clone(),
-            says: example.says.clone(),
+            release: text_of(&example.release),
+            says: text_of(&example.says),
             go: example.go.clone(),
         },
         ..Process::default()
@@ -193,7 +198,8 @@ mod tests {
             ..Product::default()
         };
         let mut process = process("/usr/bin/redis-server", &[], &[]);
-        process.version_sources.says = Some("Redis server v=6.2.6 sha=0".into());
+        let says = "Redis server v=6.2.6 sha=0".to_owned();
+        process.version_sources.says = [(String::new(), says)].into();
         let shown = |process: &Process| version(&product, process).map(|found| found.to_string());
         assert_eq!(shown(&process).as_deref(), Some("6.2.6"));
         let package = ("redis-server".to_owned(), "5:7.0.15-1".to_owned());

@@ -2,7 +2,7 @@
 
 use super::facts::{Machine, Process};
 use super::rule::{Product, Switch, SwitchKind};
-use super::setting::Mode;
+use super::setting::{Mode, has_option};
 use serde::Serialize;
 
 /// What decides about the mode of a process.
@@ -47,7 +47,7 @@ pub fn is_set(switch: &Switch, process: &Process) -> bool {
         SwitchKind::Environment => switch
             .text
             .split_once('=')
-            .is_some_and(|(name, value)| variable(name).is_some_and(|text| text.contains(value))),
+            .is_some_and(|(name, value)| variable(name).is_some_and(|text| has_option(text, value))),
         // Neither is seen from outside; what they do is.
         SwitchKind::Code | SwitchKind::Configuration => false,
     }

@@ -84,10 +84,10 @@ pub struct Process {
 pub struct VersionSources {
     /// Names and versions of the packages that own the executable and what it maps.
     pub packages: Vec<(String, String)>,
-    /// Text of the file beside the executable.
-    pub release: Option<String>,
-    /// What the program answered.
-    pub says: Option<String>,
+    /// Texts of files beside the executable, by the product that has the version there.
+    pub release: BTreeMap<String, String>,
+    /// What the program answered, by the product that asks so.
+    pub says: BTreeMap<String, String>,
     /// Which Go built it.
     pub go: Option<String>,
 }

@@ -160,7 +160,8 @@ fn is_apart(one: &When, other: &When) -> bool {
     };
     let excludes = |left: &When, right: &When| {
         let by_flavour = left.flavour.iter().any(|part| right.not_flavour.contains(part));
-        by_flavour || left.argument.is_some() && left.argument == right.no_argument
+        let by_product = left.with.iter().any(|id| right.without.contains(id));
+        by_flavour || by_product || left.argument.is_some() && left.argument == right.no_argument
     };
     lists(&one.arch, &other.arch)
         || distributions_are_apart(&one.os, &other.os)
@@ -175,6 +176,7 @@ fn is_apart(one: &When, other: &When) -> bool {
         || excludes(other, one)
         // Each of them is shown as what a user has to decide.
         || one.only_if.is_some() && other.only_if.is_some() && one.only_if != other.only_if
+        || one.file.is_some() && other.file.is_some() && one.file != other.file
 }
 
 fn distributions_are_apart(one: &[String], other: &[String]) -> bool {
@@ -196,7 +198,7 @@ fn examples(product: &Product) -> Vec<String> {
     }
     let mut wrong = Vec::new();
     for example in &product.examples {
-        let process = process_of(example);
+        let process = process_of(&product.id, example);
         let exe = &example.exe;
         if !is_product(product, &process) {
             wrong.push(format!("example '{exe}' is not recognised"));

@@ -16,7 +16,8 @@ pub struct Product {
     /// File names of its executables; a trailing `*` stands for any rest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// Arguments of its command line; `*` at one end stands for anything.
+    /// Arguments of its command line, or the path of its executable; `*` at one end stands for
+    /// anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// File names of what it maps.
@@ -233,7 +234,7 @@ pub struct When {
     /// Distributions: `ID` of os-release, and comparators on `VERSION_ID`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub os: Vec<String>,
-    /// Releases of the kernel.
+    /// Releases of the kernel, the numbers of its package included: `<5.14.21.150500`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Range>,
     /// Parts of the kernel's name, one of which it must have.
@@ -263,13 +264,16 @@ pub struct When {
     /// Other products, by id, of which the process or the host must run one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
+    /// Other products, by id, none of which the process or the host may run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// An argument of the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
     /// An argument that the process must not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_argument: Option<String>,
-    /// Parts of the CPU's name.
+    /// Parts of the CPU's name; on Arm, of the number of its part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu: Vec<String>,
     /// Text in a file.

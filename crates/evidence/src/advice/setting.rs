@@ -166,9 +166,19 @@ pub fn accepts(setting: &Setting, accept: &[String], value: &str) -> bool {
     let is_part = matches!(setting, Setting::Environment(_));
     accept.iter().any(|wanted| {
         if is_part && wanted != ABSENT {
-            return value.contains(wanted.as_str());
+            return has_option(value, wanted);
         }
         value == wanted || range_of(wanted).is_some_and(|range| lies_in(&range, value))
+    })
+}
+
+/// Whether a variable has an option: `thp:always` is none of `metadata_thp:always`.
+pub(super) fn has_option(value: &str, option: &str) -> bool {
+    let is_between = |letter: char| ",:; ".contains(letter);
+    value.match_indices(option).any(|(at, _)| {
+        let before = value.get(..at).and_then(|text| text.chars().next_back());
+        let after = value.get(at + option.len()..).and_then(|text| text.chars().next());
+        before.is_none_or(is_between) && after.is_none_or(is_between)
     })
 }
 
@@ -233,6 +243,9 @@ mod tests {
         assert!(!accepts(&least, &wanted(&[">=1000"]), "999"));
         let debug = setting("environment/GODEBUG");
         assert!(accepts(&debug, &wanted(&["disablethp=1"]), "madvdontneed=1,disablethp=1"));
+        assert!(!has_option("metadata_thp:always", "thp:always"));
+        assert!(!has_option("glibc.malloc.hugetlb=10", "glibc.malloc.hugetlb=1"));
+        assert!(has_option("a:b,thp:always", "thp:always"));
         assert!(accepts(&debug, &wanted(&["absent"]), "absent"));
         assert!(!accepts(&debug, &wanted(&["absent"]), "x=absent"));
     }

@@ -8,7 +8,6 @@ use crate::root::Root;
 use hugewise_base::parse::kernel_release::KernelRelease;
 use hugewise_base::parse::{buddyinfo, pressure, thp_choice};
 use hugewise_manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_manager::snapshot::ThpMode;
 use rustix::fs::{Access, AtFlags, CWD};
 use std::io;
 
@@ -92,11 +91,7 @@ fn transparent_huge_pages(root: &Root) -> Finding {
     }
     match thp_files(root).effective() {
         Some((mode, file)) => {
-            let mode = match mode {
-                ThpMode::Always => "always",
-                ThpMode::Madvise => "madvise",
-                ThpMode::Never => "never",
-            };
+            let mode = mode.name();
             let file = file.strip_prefix(THP_DIR).unwrap_or(&file).trim_start_matches('/');
             Finding::with(format!("{file} is '{mode}'"))
         }

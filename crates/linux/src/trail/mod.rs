@@ -180,6 +180,11 @@ impl Trail {
         self.value(file).is_ok_and(|now| now == value)
     }
 
+    /// What a setting has now; `None`: it cannot be read.
+    pub fn current(&self, file: &str) -> Option<String> {
+        self.value(file).ok()
+    }
+
     /// Notes that a setting is about to change to whatever the kernel makes of it: a pool is given
     /// as many pages as there are. [`Trail::write_step`] may follow many times, and
     /// [`Trail::settle`] at the end.

@@ -11,6 +11,7 @@ use hugewise_base::escape::printable;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_evidence::hugetlb::facts::Pool;
 use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::ThpMode;
 use hugewise_manager::status::{CgroupStatus, ManagerStatus, TargetStatus};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -139,7 +140,7 @@ fn measured<T>(field: &Field<T>, of: &T) -> Option<(String, Option<f64>)> {
 
 fn machine(all: &mut List, facts: &Facts) {
     let machine = &facts.machine;
-    let mode = machine.thp.map(fields::thp_mode);
+    let mode = machine.thp.map(ThpMode::name);
     let mode = mode.map(|mode| (label("mode", mode), Some(1.0)));
     all.add(Type::Info, "thp_mode", "Effective setting of transparent huge pages.", mode);
     for field in fields::MACHINE {

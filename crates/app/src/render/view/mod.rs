@@ -1,5 +1,6 @@
 //! The views, a module each: what is shown of a value as text, JSON, HTML or SVG.
 
+pub(crate) mod advise;
 pub(crate) mod bill;
 pub(crate) mod diagnosis;
 pub(crate) mod doctor;

@@ -5,7 +5,6 @@ use crate::render::view::status::values::Machine;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
 use hugewise_manager::reason::SkipReason;
-use hugewise_manager::snapshot::ThpMode;
 use hugewise_manager::status::TargetStatus;
 use serde_json::{Value as Json, json};
 
@@ -224,19 +223,10 @@ pub(crate) const BLOAT: &[Field<TargetStatus>] = &[
     }),
 ];
 
-/// The THP mode's name.
-pub(crate) const fn thp_mode(mode: ThpMode) -> &'static str {
-    match mode {
-        ThpMode::Always => "always",
-        ThpMode::Madvise => "madvise",
-        ThpMode::Never => "never",
-    }
-}
-
 /// Fields of the machine, in the order of the text.
 pub(crate) const MACHINE: &[Field<Machine>] = &[
     field!("thp", "THP mode", 10, Text, Neither, "effective setting of 'enabled'", |m| {
-        Value::Text(m.thp.map(|mode| thp_mode(mode).to_owned()))
+        Value::Text(m.thp.map(|mode| mode.name().to_owned()))
     }),
     field!("mem_total", "Memory", 10, Bytes, Neither, "MemTotal", |m| bytes(m.mem_total)),
     field!("mem_available", "available", 10, Bytes, High, "MemAvailable", |m| {

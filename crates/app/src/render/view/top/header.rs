@@ -4,11 +4,11 @@ use super::palette::Palette;
 use super::values::{CpuSplit, PastAt, Shown};
 use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
-use crate::render::view::status::fields::thp_mode;
 use crate::render::view::status::values::{Machine, Seen};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
+use hugewise_manager::snapshot::ThpMode;
 use hugewise_manager::status::ManagerStatus;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -125,7 +125,7 @@ fn rates(machine: &Machine, palette: Palette) -> Line<'static> {
         _ => plain,
     };
     let blocks = machine.free_huge.map_or("?".to_owned(), |blocks| blocks.to_string());
-    let mode = machine.thp.map_or("?", thp_mode);
+    let mode = machine.thp.map_or("?", ThpMode::name);
     line(
         "THP",
         vec![

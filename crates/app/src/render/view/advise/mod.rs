@@ -1,0 +1,9 @@
+//! What products want of a host, and rules.
+
+pub(crate) mod change;
+pub(crate) mod report;
+pub(crate) mod rules;
+mod words;
+
+#[cfg(test)]
+mod tests;
