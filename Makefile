@@ -59,6 +59,8 @@ endif
 	install -m 0644 dist/*.service dist/*.socket dist/*.timer '$(UNITS)'
 	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
 	cp -r dist/prometheus dist/grafana dist/kubernetes '$(SHARED)'
+	install -d '$(SHARED)/rules.d'
+	install -m 0644 crates/evidence/data/rules/*.toml '$(SHARED)/rules.d'
 	chmod -R u=rwX,go=rX '$(SHARED)'
 	@echo 'Installed $(ROOT)/bin/hugewise. As a service: systemctl enable --now hugewise'
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
 
+mod advise;
 mod follow;
 mod hugetlb;
 mod install;

@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
+#[path = "live/advise.rs"]
+mod advise;
 #[path = "live/attack_fuse.rs"]
 mod attack_fuse;
 #[path = "live/attack_lab.rs"]
@@ -169,6 +171,7 @@ fn trials() -> Vec<Trial> {
 fn all_trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
+    all.extend(advise::trials());
     all.extend(bill::trials());
     all.extend(promote::trials());
     all.extend(worth::trials());

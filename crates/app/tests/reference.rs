@@ -8,6 +8,7 @@ mod config;
 #[path = "reference/lab.rs"]
 mod lab;
 
+use hugewise_evidence::advice::book::Book;
 use hugewise_evidence::hugetlb::demand::LeftOutReason;
 use hugewise_evidence::hugetlb::warning::WarningKind;
 use hugewise_manager::reason::{Limit, SkipReason};
@@ -111,6 +112,35 @@ fn hugetlb() {
         "reference/hugetlb.md",
         &[("warnings".into(), warnings), ("left out".into(), left_out)],
     );
+}
+
+/// All rules of the program, and products whose vendors say nothing.
+#[test]
+fn rules() {
+    let book = Book::built_in();
+    let mut rules = head("rule | versions | setting | accepted | level | source");
+    for (product, rule) in book.rules() {
+        let versions =
+            if rule.versions.is_all() { "all".into() } else { rule.versions.to_string() };
+        let level = format!("{:?}", rule.level).to_lowercase();
+        let _ = writeln!(
+            rules,
+            "| `{}` ({}) | {versions} | `{}` | {} | {level} | [{}]({}) |",
+            rule.id,
+            product.name,
+            rule.setting,
+            rule.accept.join(", "),
+            rule.read_on,
+            rule.source
+        );
+    }
+    let mut silent = head("product | why there is no rule");
+    for product in book.products() {
+        if let Some(why) = &product.silent {
+            let _ = writeln!(silent, "| {} | {why} |", product.name);
+        }
+    }
+    check_tables("reference/rules.md", &[("rules".into(), rules), ("silent".into(), silent)]);
 }
 
 #[test]

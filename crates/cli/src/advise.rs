@@ -1,5 +1,6 @@
 //! Syntax of `advise`.
 
+use super::bill::BillArgs;
 use super::pids::Pids;
 use super::places::STATE_DIR;
 use super::revert::SettingsRevertArgs;
@@ -39,8 +40,8 @@ pub enum AdviseCommand {
 /// Arguments of `advise`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  hugewise advise                   # is this host as its \
-products want it?\n  hugewise advise --pid 812         # one program\n  hugewise advise show \
-mongodb      # the rules of a product\n  hugewise advise apply --dry-run   # what would be \
+products want it?\n  hugewise advise --pid 812         # one program\n  hugewise advise --estimate \
+before # what each way to have huge pages would cost\n  hugewise advise show mongodb      # the rules of a product\n  hugewise advise apply --dry-run   # what would be \
 changed, and whom it reaches\n  hugewise advise run --thp never -- redis-server --port 7000")]
 pub struct AdviseArgs {
     /// Only these processes (repeat, or separate by commas or blanks)
@@ -54,6 +55,8 @@ pub struct AdviseArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub state_dir: PathBuf,
+    #[command(flatten)]
+    pub bill: BillArgs,
 }
 
 /// Which rules count.

@@ -1,4 +1,4 @@
-//! Syntax of `status --bill`.
+//! Syntax of `advise --estimate`.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -13,11 +13,10 @@ pub struct BillArgs {
     /// With error bars, and as if programs did the same and were started again. Changes nothing.
     /// A capture says most; any recording that 'diagnose' takes says a part. Exit codes: 0 done, 3
     /// with --check: something came out beyond its error bars, 5 partial.
-    #[arg(long, value_name = "RECORDING", num_args = 0.., conflicts_with_all = ["top", "pid",
-          "explain", "fields", "sort", "filter", "at", "history"])]
-    pub bill: Option<Vec<PathBuf>>,
+    #[arg(long, value_name = "RECORDING", num_args = 0.., conflicts_with_all = ["pid", "all"])]
+    pub estimate: Option<Vec<PathBuf>>,
     /// Recordings that were made after a change: score the bill by what came
-    #[arg(long, value_name = "RECORDING", requires = "bill")]
+    #[arg(long, value_name = "RECORDING", requires = "estimate")]
     pub check: Vec<PathBuf>,
     /// What was chosen; otherwise as the settings of the later recording say
     #[arg(long, value_name = "WAY", requires = "check",
@@ -27,6 +26,6 @@ pub struct BillArgs {
     ///
     /// Only the CPU can say it: 'perf stat -a -e
     /// cycles,dtlb_load_misses.walk_active,dtlb_store_misses.walk_active sleep 60'.
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, requires = "bill")]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, requires = "estimate")]
     pub walk_percent: Option<f64>,
 }

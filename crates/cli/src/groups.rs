@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 
 /// Commands of earlier versions, and what took their place.
 const RENAMED: [(&str, &str); 12] = [
-    ("bill", "status --bill"),
+    ("bill", "advise --estimate"),
     ("config", "manage config"),
     ("journal", "manage journal"),
     ("limit", "lab limit"),

@@ -194,7 +194,8 @@ pub struct TryArgs {
 pub struct RevertArgs {
     #[command(flatten)]
     pub settings: SettingsRevertArgs,
-    /// Also what 'hugetlb apply' and 'thp set' changed, and what an experiment that was killed left
+    /// Also what 'hugetlb apply', 'advise apply' and 'thp set' changed, and what an experiment that
+    /// was killed left
     #[arg(long)]
     pub all: bool,
 }

@@ -1,6 +1,5 @@
 //! Syntax of `status`.
 
-use super::bill::BillArgs;
 use super::daemon::DaemonArgs;
 use super::history::PastArgs;
 use super::pids::Pids;
@@ -15,7 +14,6 @@ use std::path::PathBuf;
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
 hugewise status --pid 812     # all memory of one program\n  hugewise status --explain 812 # why \
 its memory is as it is, in words\n  hugewise status --map 812     # a picture of its memory\n  \
-hugewise status --bill before # what each way to have huge pages would cost\n  \
 hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
 hugewise status --json | jq .manager"
 )]
@@ -48,8 +46,6 @@ pub struct StatusArgs {
     pub past: PastArgs,
     #[command(flatten)]
     pub map: MapArgs,
-    #[command(flatten)]
-    pub bill: BillArgs,
 }
 
 /// Options of the picture of one process.
@@ -58,7 +54,7 @@ pub struct StatusArgs {
 pub struct MapArgs {
     /// Draw the address space of a process: a cell for each region
     #[arg(long, value_name = "PID", conflicts_with_all = ["top", "pid", "explain", "fields", "sort",
-          "filter", "at", "history", "bill"])]
+          "filter", "at", "history"])]
     pub map: Option<u32>,
     /// Write a picture to this file; '-' is standard output
     #[arg(long, value_name = "FILE", requires = "map")]

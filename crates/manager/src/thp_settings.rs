@@ -86,6 +86,14 @@ pub struct Changed {
     pub now: Option<String>,
 }
 
+/// Whether a change leaves processes with huge pages that would not get them any more: the kernel
+/// takes none away.
+pub fn takes_away(change: &Changed) -> bool {
+    let rank =
+        |mode: &str| ["never", "madvise", "inherit", "always"].iter().position(|one| *one == mode);
+    change.key.ends_with("enabled") && rank(&change.to) < rank(&change.from)
+}
+
 /// Reads `KEY=VALUE`.
 ///
 /// # Errors

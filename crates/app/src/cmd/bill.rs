@@ -1,4 +1,4 @@
-//! `hugewise status --bill`: what each way to have huge pages would cost and give, and how
+//! `hugewise advise --estimate`: what each way to have huge pages would cost and give, and how
 //! far off that was.
 
 use super::diagnose::{self, OneHost};
@@ -24,6 +24,22 @@ pub(crate) fn run(
     recordings: &[PathBuf],
     args: &BillArgs,
 ) -> anyhow::Result<Output> {
+    let (answer, code) = estimate(global, recordings, args)?;
+    match global.json {
+        true => Output::pretty_json(&answer.json()?, code),
+        false => Ok(Output::text(bill::text(&answer, paint(global)), code)),
+    }
+}
+
+/// The estimate with the exit code that it stands for.
+///
+/// # Errors
+/// Recordings that cannot be read, or say nothing of memory; a share that cannot be.
+pub(crate) fn estimate(
+    global: &Global,
+    recordings: &[PathBuf],
+    args: &BillArgs,
+) -> anyhow::Result<(Answer, u8)> {
     let walks = args.walk_percent;
     if let Some(percent) = walks.filter(|percent| !WALKS.contains(percent)) {
         let text = format!("--walk-percent {percent}: wanted a share from 0 to 95");
@@ -48,11 +64,7 @@ pub(crate) fn run(
         _ if !problems.is_empty() || bill.is_partial() => exit::PARTIAL,
         _ => exit::OK,
     };
-    let answer = Answer { bill, check, problems };
-    match global.json {
-        true => Output::pretty_json(&answer.json()?, code),
-        false => Ok(Output::text(bill::text(&answer, paint(global)), code)),
-    }
+    Ok((Answer { bill, check, problems }, code))
 }
 
 fn of_host(host: &Host, name: &str, walk_percent: Option<f64>) -> (Facts, Bill) {

@@ -59,12 +59,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
     }
 }
 
-/// The machine, the memory of one process, or what huge pages would cost.
+/// The machine, or the memory of one process.
 fn seen(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
-    match (args.map.map, &args.bill.bill) {
-        (Some(pid), _) => map::run(global, pid, &args.map),
-        (None, Some(recordings)) => bill::run(global, recordings, &args.bill),
-        (None, None) => status::run(global, args),
+    match args.map.map {
+        Some(pid) => map::run(global, pid, &args.map),
+        None => status::run(global, args),
     }
 }
 

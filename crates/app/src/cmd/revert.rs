@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::render::view::revert::text;
 use crate::say::note;
 use hugewise_collect::hugetlb::kept::{KeptFiles, RestoredFile};
+use hugewise_evidence::advice::change;
 use hugewise_experiment::settings::LEFT;
 use hugewise_lab::change::undo_left;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
@@ -24,7 +25,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
     if args.all {
         owners.extend(LEFT);
-        owners.push((thp_settings::OWNER, ""));
+        owners.extend([(thp_settings::OWNER, ""), (change::OWNER, "")]);
     }
     let changes = args.all && root.is_live();
     let undone =
@@ -132,10 +133,15 @@ pub(super) fn live(root: &Root, dry_run: bool) -> anyhow::Result<()> {
     Err(exit::coded(exit::USAGE, message))
 }
 
-/// Puts the files of 'thp set --persist' back.
+/// Puts the files of 'thp set --persist' and 'advise apply' back.
 fn by_hand(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<RestoredFile>> {
-    let mut kept = KeptFiles::open(root.clone(), &args.settings.state_dir, thp_settings::FILES)?;
-    Ok(if args.settings.dry_run || !root.is_live() { kept.plan() } else { kept.restore() })
+    let mut done = Vec::new();
+    for owner in [thp_settings::FILES, change::FILES] {
+        let mut kept = KeptFiles::open(root.clone(), &args.settings.state_dir, owner)?;
+        let is_plan = args.settings.dry_run || !root.is_live();
+        done.extend(if is_plan { kept.plan() } else { kept.restore() });
+    }
+    Ok(done)
 }
 
 /// What is there beside a manager's: the operator's stays until he says so, and what an experiment
@@ -149,6 +155,10 @@ fn others(root: &Root, args: &RevertArgs) -> String {
     if LEFT.iter().any(|(owner, below)| any(*owner, below)) {
         text += "What an experiment left that was killed stays: 'hugewise revert --all' or the \
                  next 'hugewise lab run' puts it back.\n";
+    }
+    if any(change::OWNER, "") {
+        text +=
+            "What 'hugewise advise apply' changed stays: 'hugewise advise revert' undoes that.\n";
     }
     if any(thp_settings::OWNER, "") {
         text += "What 'hugewise thp set' changed stays: 'hugewise thp revert' undoes that.\n";

@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::render::view::thp;
 use crate::say::note;
 use anyhow::Context;
+use hugewise_collect::advice::keep_huge;
 use hugewise_collect::hugetlb::kept::KeptFiles;
 use hugewise_evidence::hugetlb::files::WantedFile;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
@@ -148,13 +149,15 @@ fn set(global: &Global, args: &ThpSetArgs) -> anyhow::Result<Output> {
     })?;
     let differs = |change: &Changed| change.now.as_ref().is_some_and(|now| *now != change.to);
     let code = if changed.iter().any(differs) { exit::PARTIAL } else { exit::OK };
+    let keep = if changed.iter().any(settings::takes_away) { keep_huge(&root) } else { Vec::new() };
     if global.json {
         let json = serde_json::json!({
-            "schema": 1, "dry_run": args.dry_run, "settings": changed, "file": file
+            "schema": 1, "dry_run": args.dry_run, "settings": changed, "file": file,
+            "keep_huge": keep,
         });
         return Output::json(&json, code);
     }
-    Ok(Output::text(thp::changed(&changed, file.as_deref(), args.dry_run), code))
+    Ok(Output::text(thp::changed(&changed, file.as_deref(), &keep, args.dry_run), code))
 }
 
 /// Sets what differs; the path of the file that sets it at boot, where one was wanted.

@@ -1,4 +1,4 @@
-//! `hugewise status --bill` on the real kernel: an estimate from a capture alone, scored by
+//! `hugewise advise --estimate` on the real kernel: an estimate from a capture alone, scored by
 //! what came.
 
 use crate::hold::Hold;
@@ -31,7 +31,7 @@ fn captured(directory: &Path) -> anyhow::Result<()> {
 
 fn bill(args: &[&Path], more: &[&str]) -> anyhow::Result<(Said, Value)> {
     let args = args.iter().map(|path| path.to_str().context("a path"));
-    let mut words = vec!["--json", "status", "--bill"];
+    let mut words = vec!["--json", "advise", "--estimate"];
     words.extend(args.collect::<anyhow::Result<Vec<_>>>()?);
     words.extend(more);
     let said = hugewise(words)?;

@@ -14,6 +14,7 @@ macro_rules! schemas {
 }
 
 schemas! {
+    "advise" "advise-apply" "advise-lint" "advise-list" "advise-verify"
     "bill" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
@@ -26,12 +27,19 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 46] = [
+pub(crate) const COMMANDS: [(&str, &str); 53] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
-    ("status --bill", "bill"),
+    ("advise --estimate", "bill"),
     ("status", "status"),
+    ("advise list", "advise-list"),
+    ("advise show", "advise-list"),
+    ("advise lint", "advise-lint"),
+    ("advise apply", "advise-apply"),
+    ("advise verify", "advise-verify"),
+    ("advise revert", "thp-revert"),
+    ("advise", "advise"),
     ("manage pause", "pause"),
     ("manage resume", "pause"),
     ("manage", "manage"),
@@ -118,7 +126,7 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
         return None;
     }
     let all = |words: &str| words.split(' ').all(has);
-    let modes = ["status --map", "status --bill", "serve --once", "diagnose --rules"];
+    let modes = ["status --map", "advise --estimate", "serve --once", "diagnose --rules"];
     if let Some(mode) = modes.into_iter().find(|mode| all(mode)) {
         return COMMANDS.iter().find(|(words, _)| *words == mode).map(|(_, schema)| *schema);
     }

@@ -110,6 +110,15 @@ pub(crate) fn looked(all: &mut Outputs) {
     let journal = scratch.join("journal.jsonl");
     written(&journal, r#"{"time":"2026-11-28T03:00:00.000Z","record":"reload","error":null}"#);
     all.run("journal", &["manage", "journal", text(&journal), "-n", "1"], &[0]);
+    let host = crate::advise::quarrel();
+    let host = ["--root", text(&host)];
+    all.run("advise", &[&host[..], &["advise"]].concat(), &[3]);
+    all.run("advise-apply", &[&host[..], &["advise", "apply", "--dry-run"]].concat(), &[5]);
+    all.run("advise-list", &["advise", "list"], &[0]);
+    all.run("advise-list", &["advise", "show", "redis"], &[0]);
+    all.run("advise-lint", &["advise", "lint"], &[0]);
+    let state = ["--state-dir", text(&scratch)];
+    all.run("advise-verify", &[&["advise", "verify"], &state[..]].concat(), &[0]);
     all.run("rules", &["diagnose", "--rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
     let some = ["lab", "simulate", "--policy", "worth,khugepaged", "--scenario", "scarce"];
@@ -332,8 +341,8 @@ fn billed(all: &mut Outputs, scratch: &Scratch) {
     let all_lines = lines.iter().chain(&more).map(|line| format!("{line} kB\n"));
     written(&file, &all_lines.collect::<String>());
     let file = text(&file);
-    all.run("bill", &["status", "--bill", file, "--walk-percent", "20"], &[5]);
-    all.run("bill", &["status", "--bill", file, "--check", file, "--as", "never"], &[5]);
+    all.run("bill", &["advise", "--estimate", file, "--walk-percent", "20"], &[5]);
+    all.run("bill", &["advise", "--estimate", file, "--check", file, "--as", "never"], &[5]);
 }
 
 /// A server that answers at once, and is not loaded to its limit.

@@ -31,7 +31,8 @@ pub(crate) fn all(all: &mut Outputs) {
     all.add("hugetlb-revert", pools.clone());
     all.add("thp-revert", pools);
     let changed = json!({ "key": "defrag", "from": "madvise", "to": "never", "now": "never" });
-    let set = json!({ "schema": 1, "dry_run": false, "settings": [changed], "file": null });
+    let set = json!({ "schema": 1, "dry_run": false, "settings": [changed], "file": null,
+        "keep_huge": [{ "pid": 7, "name": "x", "huge": 2_097_152 }] });
     all.add("thp-set", set);
     let settings = json!({
         "schema": 1, "dry_run": false, "settings": settings, "abandoned_pids": [7], "hugetlb": back

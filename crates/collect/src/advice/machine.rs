@@ -7,7 +7,7 @@ use hugewise_evidence::advice::facts::Machine;
 use hugewise_evidence::advice::setting::{ABSENT, Setting};
 use hugewise_evidence::advice::version::Version;
 use hugewise_linux::instance::{Role, held_by};
-use hugewise_linux::machine::{geometry, kernel_release, nodes_with_memory, thp_mode};
+use hugewise_linux::machine::{geometry, kernel_release, nodes_with_memory, thp_files};
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,10 @@ pub(super) fn machine(root: &Root, book: &Book) -> Machine {
     let memory = root.read_text("proc/meminfo").unwrap_or_default();
     let cpus = root.read_text("proc/cpuinfo").unwrap_or_default();
     let kernel = kernel_release(root);
+    // Of huge pages of the PMD's size: a file of their own may decide (Linux 6.8).
+    let (mode, global_file) = thp_files(root, geometry(root)).effective().unzip();
+    let mut settings = settings(root, book);
+    settings.extend(mode.map(|mode| (Setting::Thp, mode.name().to_owned())));
     let numbers = kernel.as_deref().and_then(|text| kernel_release::parse(text).ok());
     let names = [os_release(&release, "ID"), os_release(&release, "ID_LIKE")];
     Machine {
@@ -36,7 +40,8 @@ pub(super) fn machine(root: &Root, book: &Book) -> Machine {
         systemd: systemd(root),
         except_advised: numbers.map(|numbers| numbers.at_least(6, 18)),
         managed: root.is_live() && held_by(Role::Manager).is_some(),
-        settings: settings(root, book),
+        global_file,
+        settings,
         files: files(root, book),
         kernel,
     }
@@ -84,8 +89,7 @@ fn systemd(root: &Root) -> Option<Version> {
     None
 }
 
-/// Settings that rules are about, and the main ones. The mode is that of huge pages of the PMD's
-/// size, which a file of their own decides on newer kernels.
+/// Settings that rules are about, and the main ones, but for the global mode.
 fn settings(root: &Root, book: &Book) -> BTreeMap<Setting, String> {
     let mut wanted: BTreeSet<Setting> =
         book.rules().map(|(_, rule)| rule.setting.clone()).collect();
@@ -101,8 +105,6 @@ fn settings(root: &Root, book: &Book) -> BTreeMap<Setting, String> {
         };
         all.extend(value.map(|value| (setting, value)));
     }
-    let mode = thp_mode(root, geometry(root));
-    all.extend(mode.map(|mode| (Setting::Thp, mode.name().to_owned())));
     all
 }
 

@@ -13,6 +13,7 @@ use hugewise_evidence::advice::facts::{Machine, Process};
 use hugewise_linux::root::Root;
 
 pub use owners::statements;
+pub use processes::{Keeps, keep_huge};
 
 /// A host, as far as it could be read.
 #[derive(Clone, Debug, Default)]

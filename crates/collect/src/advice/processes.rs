@@ -12,11 +12,15 @@ use hugewise_linux::address_space::SpaceFile;
 use hugewise_linux::machine::geometry;
 use hugewise_linux::root::Root;
 use hugewise_linux::{process, space_text};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 
 /// Processes above this, the largest first, are looked at no closer.
 const PROCESSES_MAX: usize = 4000;
+/// Most processes that are asked for their huge pages.
+const ASKED_MAX: usize = 500;
 /// Most bytes of a command line: more are never needed to recognise a product.
 const ARGUMENTS_BYTES_MAX: usize = 64 << 10;
 /// Most mapped files of a process.
@@ -40,17 +44,25 @@ pub(super) fn processes(
         some => some.to_vec(),
     };
     let base = geometry(root);
+    let mut hidden = 0;
     let mut found: Vec<Process> = all
         .into_iter()
         .filter_map(|pid| {
             let text = root.read_line(format!("proc/{pid}/statm")).ok()?;
             let rss = base.bytes(statm::parse(&text).ok()?.resident);
-            let exe = fs::read_link(root.path(format!("proc/{pid}/exe"))).ok();
-            let exe = exe.map(|path| path.to_string_lossy().into_owned())?;
+            let exe = fs::read_link(root.path(format!("proc/{pid}/exe")));
+            if exe.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+                hidden += 1;
+            }
+            let exe = exe.ok()?.to_string_lossy().into_owned();
             let exe = exe.strip_suffix(" (deleted)").unwrap_or(&exe).to_owned();
             Some(Process { pid, exe, rss: Some(rss), ..Process::default() })
         })
         .collect();
+    if hidden > 0 {
+        let who = counted(hidden, "process", "processes");
+        missing.push(format!("programs of {who} of other users: run it as root"));
+    }
     if found.len() > PROCESSES_MAX {
         let rest = counted((found.len() - PROCESSES_MAX) as u64, "process", "processes");
         missing.push(format!("{rest}, the smallest ones: not examined"));
@@ -69,6 +81,44 @@ pub(super) fn processes(
             "arguments and environment of {who}: not readable, so that switches there are unknown"
         ));
     }
+    found
+}
+
+/// A process that has huge pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Keeps {
+    /// Its id.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Anonymous memory that is huge.
+    pub huge: Bytes,
+}
+
+/// Processes that have huge pages, those with most first. A change of the global mode takes none
+/// from them. Of many only the largest are asked.
+pub fn keep_huge(root: &Root) -> Vec<Keeps> {
+    let base = geometry(root);
+    let rss_of = |pid: u32| {
+        let text = root.read_line(format!("proc/{pid}/statm")).ok()?;
+        Some((base.bytes(statm::parse(&text).ok()?.resident), pid))
+    };
+    let pids = process::pids(root).unwrap_or_default().into_iter();
+    let mut all: Vec<(Bytes, u32)> =
+        pids.filter_map(rss_of).filter(|(rss, _)| *rss >= base.huge).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(*one));
+    all.truncate(ASKED_MAX);
+    let files: Vec<_> = all.iter().map(|(_, pid)| (*pid, SpaceFile::SmapsRollup)).collect();
+    let mut found = Vec::new();
+    for ((_, pid), text) in all.into_iter().zip(space_text::read_all(root, &files)) {
+        let sums = text.map(|text| smaps::parse(&text).value).unwrap_or_default();
+        let huge = sums.first().and_then(|sum| sum.anon_huge_pages_bytes).map(Bytes);
+        if let Some(huge) = huge.filter(|huge| huge.0 > 0) {
+            let name = root.read_line(format!("proc/{pid}/comm")).unwrap_or_default();
+            found.push(Keeps { pid, name, huge });
+        }
+    }
+    found.sort_by_key(|one| std::cmp::Reverse(one.huge));
     found
 }
 

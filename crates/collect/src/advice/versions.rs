@@ -67,7 +67,8 @@ pub(super) fn find(root: &Root, book: &Book, processes: &mut [Process], missing:
 fn is_known(product: &Product, process: &Process) -> bool {
     let needs_version = product.rules.iter().any(|rule| !rule.versions.is_all())
         || product.switches.iter().any(|switch| !switch.versions.is_all());
-    (needs_version || product.libraries.is_empty()) && is_product(product, process)
+    let has_name = !product.programs.is_empty() || !product.arguments.is_empty();
+    (needs_version || has_name) && is_product(product, process)
 }
 
 fn namespace(root: &Root, process: &str) -> Option<PathBuf> {

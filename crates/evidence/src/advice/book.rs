@@ -76,18 +76,27 @@ impl Book {
     }
 
     /// Adds a product. What is said of one that is known already replaces the rules of the same
-    /// id, and adds the others; where it does not say how it is recognised, that stays.
+    /// id, unless their revision is higher, and adds the others; where it does not say how it is
+    /// recognised, that stays.
     pub fn add(&mut self, new: Product, origin: &Origin) {
         if let Origin::File(file) = origin {
-            self.origins.extend(new.rules.iter().map(|rule| (rule.id.clone(), file.clone())));
+            let known: Vec<Rule> = self.rules().map(|(_, rule)| rule.clone()).collect();
+            let differs = |rule: &&Rule| !known.contains(rule);
+            let changed = new.rules.iter().filter(differs);
+            self.origins.extend(changed.map(|rule| (rule.id.clone(), file.clone())));
         }
         let Some(known) = self.products.get_mut(&new.id) else {
             self.products.insert(new.id.clone(), new);
             return;
         };
         let mut rules = new.rules.clone();
-        let is_new = |rule: &Rule| new.rules.iter().all(|other| other.id != rule.id);
-        rules.extend(known.rules.iter().filter(|rule| is_new(rule)).cloned());
+        for rule in &known.rules {
+            match rules.iter_mut().find(|other| other.id == rule.id) {
+                None => rules.push(rule.clone()),
+                Some(other) if other.revision < rule.revision => *other = rule.clone(),
+                Some(_) => {}
+            }
+        }
         let is_named = !new.programs.is_empty()
             || !new.arguments.is_empty()
             || !new.libraries.is_empty()

@@ -121,7 +121,7 @@ pub fn changes(resolution: &Resolution<'_>, products: &[String]) -> Changes {
     let steps: Vec<&Step<'_>> =
         resolution.steps.iter().filter(|step| is_asked(&step.product.id)).collect();
     if let Some(mode) = wanted.filter(|_| !steps.is_empty())
-        && let Some(file) = Setting::Thp.file()
+        && let Some(file) = resolution.global_file.clone().or_else(|| Setting::Thp.file())
     {
         changes.settings.push(Change {
             setting: Setting::Thp,
@@ -137,6 +137,10 @@ pub fn changes(resolution: &Resolution<'_>, products: &[String]) -> Changes {
             products.is_empty() || products.iter().any(|id| rule.id.starts_with(&format!("{id}-")))
         });
         let (Some(to), Some(file)) = (&one.value, one.setting.file()) else { continue };
+        // A kernel without the setting has no value.
+        if one.actual.is_none() {
+            continue;
+        }
         if is_asked && one.actual.as_ref() != Some(to) {
             let (setting, from) = (one.setting.clone(), one.actual.clone());
             changes.settings.push(Change { setting, file, from, to: to.clone(), rules });

@@ -43,8 +43,7 @@ pub fn is_product(product: &Product, process: &Process) -> bool {
             is_script && any_fits(&product.programs, file_name(first))
         });
     let mut words = process.arguments.iter().chain([&process.exe]);
-    let by_content = words.any(|one| any_fits(&product.arguments, one))
-        || maps(&product.libraries);
+    let by_content = words.any(|one| any_fits(&product.arguments, one)) || maps(&product.libraries);
     let needs_name = !product.programs.is_empty();
     let needs_content = !(product.arguments.is_empty() && product.libraries.is_empty());
     of_go || ((by_name || !needs_name) && (by_content || !needs_content))
@@ -69,9 +68,10 @@ pub fn version(product: &Product, process: &Process) -> Option<Version> {
         let paths = process.libraries.iter();
         let mut names = paths.map(|path| file_name(path));
         let name = names.find(|name| any_fits(&product.libraries, name));
-        // What stands behind `.so` is the version of its interface.
-        let name = name.map(|name| name.split(".so").next().unwrap_or(name));
-        if let Some(found) = name.and_then(Version::first_in) {
+        // What stands behind `.so` is the version of its interface, as a rule.
+        let parts = name.and_then(|name| name.split_once(".so"));
+        let (stem, rest) = parts.unwrap_or_default();
+        if let Some(found) = Version::first_in(stem).or_else(|| Version::first_in(rest)) {
             return Some(found);
         }
     }

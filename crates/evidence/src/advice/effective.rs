@@ -44,10 +44,9 @@ pub fn is_set(switch: &Switch, process: &Process) -> bool {
             };
             process.arguments.contains(&switch.text) || JAVA_OPTIONS.iter().any(of_java)
         }
-        SwitchKind::Environment => switch
-            .text
-            .split_once('=')
-            .is_some_and(|(name, value)| variable(name).is_some_and(|text| has_option(text, value))),
+        SwitchKind::Environment => switch.text.split_once('=').is_some_and(|(name, value)| {
+            variable(name).is_some_and(|text| has_option(text, value))
+        }),
         // Neither is seen from outside; what they do is.
         SwitchKind::Code | SwitchKind::Configuration => false,
     }

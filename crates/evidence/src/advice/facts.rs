@@ -33,6 +33,8 @@ pub struct Machine {
     pub except_advised: Option<bool>,
     /// A manager of hugewise runs.
     pub managed: bool,
+    /// The file that decides about the global mode, below the root.
+    pub global_file: Option<String>,
     /// Values of settings that are files, or parameters of the kernel.
     pub settings: BTreeMap<Setting, String>,
     /// Files that rules ask for, by path.

@@ -204,10 +204,13 @@ fn examples(product: &Product) -> Vec<String> {
             wrong.push(format!("example '{exe}' is not recognised"));
             continue;
         }
-        let found = version(product, &process).map(|version| version.to_string());
-        if found != example.version {
-            let shown = |version: &Option<String>| version.clone().unwrap_or_else(|| "none".into());
-            let (found, wanted) = (shown(&found), shown(&example.version));
+        let found = version(product, &process);
+        let wanted = example.version.as_deref().and_then(Version::of);
+        if found != wanted {
+            let shown = |version: Option<Version>| {
+                version.map_or_else(|| "none".to_owned(), |version| version.to_string())
+            };
+            let (found, wanted) = (shown(found), shown(wanted));
             wrong.push(format!("example '{exe}': found version {found}, expected {wanted}"));
         }
     }

@@ -111,6 +111,8 @@ pub struct Wanted<'a> {
 pub struct Resolution<'a> {
     /// The global mode as it is.
     pub global: Option<Mode>,
+    /// The file that decides about it, below the root.
+    pub global_file: Option<String>,
     /// The global mode as it should be; `None`: no rule is about it.
     pub wanted_global: Option<Mode>,
     /// No mode is right for all as a global one.
@@ -147,7 +149,8 @@ pub fn resolve<'a>(
     let modes = needs(findings, true);
     let of_pid = products_by_pid(&findings.running);
     let global = machine.global();
-    let mut resolution = Resolution { global, ..Resolution::default() };
+    let global_file = machine.global_file.clone();
+    let mut resolution = Resolution { global, global_file, ..Resolution::default() };
     resolution.settings = settings(&needs(findings, false), machine);
     if modes.is_empty() {
         return resolution;

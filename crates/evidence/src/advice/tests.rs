@@ -204,3 +204,12 @@ fn only_names_of_services_become_paths() {
     assert!(!(change::FILES.owns)("etc/systemd/system/../../x.d/50-hugewise-advice.conf"));
     assert!(!(change::OWNER.owns)("etc/passwd"));
 }
+
+#[test]
+fn products_of_pools_have_rules_of_that_name() {
+    use crate::hugetlb::product::Product;
+    let book = Book::built_in();
+    for product in [Product::Oracle, Product::PostgreSql, Product::Java, Product::Qemu] {
+        assert!(product.rules().is_none_or(|id| book.product(id).is_some()), "{product:?}");
+    }
+}

@@ -73,6 +73,16 @@ impl Product {
         }
     }
 
+    /// Its id among the rules of products (`advice`); `None`: there are none.
+    pub const fn rules(self) -> Option<&'static str> {
+        match self {
+            Self::Oracle => Some("oracle"),
+            Self::PostgreSql => Some("postgresql"),
+            Self::Java => Some("hotspot"),
+            Self::Qemu => None,
+        }
+    }
+
     /// Whether the product's switch puts this kind of memory on HugeTLB pages.
     pub const fn moves(self, kind: &ObjectKind) -> bool {
         match self {

@@ -29,9 +29,10 @@ pub(super) fn run(global: &Global, args: &AdviseApplyArgs) -> anyhow::Result<Out
             return Err(coded(exit::USAGE, text));
         }
     }
-    let _lock = alone(&root, &args.state_dir, args.dry_run)?;
+    // Before the lock, which makes this process look like a manager.
     let advised = Advised::new(global, &book, &[])?;
     let view = advised.view(&book, global, &args.state_dir);
+    let _lock = alone(&root, &args.state_dir, args.dry_run)?;
     let wanted = changes(&view.resolution, &args.product);
     let files = files(&wanted, args.persist);
     if !args.dry_run {

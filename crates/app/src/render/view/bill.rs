@@ -1,4 +1,4 @@
-//! What `hugewise status --bill` says.
+//! What `hugewise advise --estimate` says.
 
 use crate::render::colour::Paint;
 use crate::render::number::short;

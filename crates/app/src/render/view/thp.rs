@@ -1,7 +1,10 @@
 //! Settings of transparent huge pages.
 
+use crate::render::number::short;
 use crate::render::text::{left, width, wrap};
+use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
+use hugewise_collect::advice::Keeps;
 use hugewise_manager::thp_settings::{Changed, Shown};
 
 /// All settings, the long names set apart from the values.
@@ -24,7 +27,12 @@ pub(crate) fn shown(all: &[Shown]) -> String {
 }
 
 /// What was changed, or would be.
-pub(crate) fn changed(all: &[Changed], file: Option<&str>, dry_run: bool) -> String {
+pub(crate) fn changed(
+    all: &[Changed],
+    file: Option<&str>,
+    keep: &[Keeps],
+    dry_run: bool,
+) -> String {
     let mut out = String::new();
     for change in all {
         let (from, to) = (printable(&change.from), printable(&change.to));
@@ -36,6 +44,20 @@ pub(crate) fn changed(all: &[Changed], file: Option<&str>, dry_run: bool) -> Str
             _ => format!("{from} -> {to}"),
         };
         out += &wrap(&format!("{}: ", printable(&change.key)), &text);
+    }
+    if !keep.is_empty() {
+        const SHOWN: usize = 5;
+        let process =
+            |one: &Keeps| format!("{} ({}) {}", printable(&one.name), one.pid, short(one.huge));
+        let mut shown: Vec<String> = keep.iter().take(SHOWN).map(process).collect();
+        if let Some(more) = keep.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            shown.push(counted(more as u64, "other process", "other processes"));
+        }
+        let text = format!("These keep their huge pages until they restart: {}", shown.join(", "));
+        out += &wrap("", &text);
+    }
+    if all.iter().any(|change| change.from != change.to) {
+        out += "'hugewise advise' shows which products want otherwise.\n";
     }
     if let Some(file) = file {
         out += &wrap("", &format!("{file}: sets them again at boot"));
@@ -61,10 +83,10 @@ mod tests {
             now: now.map(str::to_owned),
         };
         let done = [change("enabled", "never", Some("never")), change("a", "never", Some("x"))];
-        let text = changed(&done, None, false);
+        let text = changed(&done, None, &[], false);
         assert!(text.contains("enabled: madvise -> never\n"), "{text}");
         assert!(text.contains("a: madvise -> x, NOT never"), "{text}");
-        let text = changed(&[change("defrag", "madvise", None)], Some("/etc/x"), true);
+        let text = changed(&[change("defrag", "madvise", None)], Some("/etc/x"), &[], true);
         assert!(text.contains("madvise already") && text.contains("Nothing was changed"), "{text}");
     }
 

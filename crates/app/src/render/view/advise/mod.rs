@@ -4,6 +4,3 @@ pub(crate) mod change;
 pub(crate) mod report;
 pub(crate) mod rules;
 mod words;
-
-#[cfg(test)]
-mod tests;

@@ -5,6 +5,7 @@ use crate::render::colour::Paint;
 use crate::render::text::{capital, columns, fit, left, width, wrap};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
+use hugewise_evidence::advice::detect::Running;
 use hugewise_evidence::advice::facts::{Machine, Process};
 use hugewise_evidence::advice::owners::{Owned, Statement};
 use hugewise_evidence::advice::resolve::{Resolution, Step, Wanted, Way};
@@ -12,6 +13,10 @@ use hugewise_evidence::advice::rule::{Level, Reads};
 use hugewise_evidence::advice::setting::Setting;
 use hugewise_evidence::advice::verdict::{Findings, Row, Verdict};
 use serde_json::{Value, json};
+
+/// How to get the estimate.
+pub(crate) const ESTIMATE: &str =
+    "\nWhat each mode, pools and a manager would cost: 'hugewise advise --estimate'.\n";
 
 /// All that is said of a host.
 pub(crate) struct View<'a> {
@@ -90,7 +95,20 @@ fn first_line(view: &View<'_>, paint: Paint) -> String {
     };
     let global = view.machine.global().map_or("unknown".to_owned(), |mode| mode.to_string());
     let globally = format!("Transparent huge pages are '{global}' globally.");
-    wrap("", &text) + &wrap("", &globally)
+    let mut out = wrap("", &text) + &wrap("", &globally);
+    // What is recognised by a library alone, such as that of C, is in most programs.
+    let is_program = |one: &&Running<'_>| {
+        let product = one.product;
+        let by_name = !product.programs.is_empty() || !product.arguments.is_empty();
+        !one.processes.is_empty() && (by_name || product.go)
+    };
+    let running = view.findings.running.iter().filter(is_program);
+    let products: Vec<String> =
+        running.map(|one| named(one.product, one.version.as_ref())).collect();
+    if !products.is_empty() {
+        out += &wrap("Products that run: ", &format!("{}.", products.join(", ")));
+    }
+    out
 }
 
 /// Rows as they are listed: what is wrong first.
@@ -176,9 +194,10 @@ fn reasons(view: &View<'_>) -> String {
         let name = named(row.product, row.version.as_ref());
         let verb = if rule.level == Level::Required { "demands" } else { "recommends" };
         let mut text = format!(
-            "{name} ({}) {verb} {}: {}.",
+            "{name} ({}) {verb} '{}' for {}: {}.",
             processes(&row.processes),
             accepted(&rule.accept),
+            setting(&rule.setting),
             printable(&rule.why)
         );
         if let Some(why) = &row.because {
@@ -191,7 +210,13 @@ fn reasons(view: &View<'_>) -> String {
         if let Some(conflicts) = &rule.conflicts {
             text += &format!(" {}.", capital(&printable(conflicts)));
         }
-        text += &format!(" Rule {}.", rule.id);
+        text += &format!(" Rule {}", rule.id);
+        text += &match &row.product.experiment {
+            Some(name) => {
+                format!("; a proof on this host: 'hugewise lab run {}'.", printable(name))
+            }
+            None => ".".to_owned(),
+        };
         out += &format!("\n{}", wrap("", &text));
     }
     out
@@ -329,8 +354,10 @@ fn rest(view: &View<'_>, all: bool) -> String {
     for missing in &view.missing {
         paragraph(format!("Not read: {}.", printable(missing)));
     }
-    paragraph("What each way would cost: 'hugewise advise --estimate'.".to_owned());
-    format!("\n{out}")
+    match out.is_empty() {
+        true => out,
+        false => format!("\n{out}"),
+    }
 }
 
 /// The whole as JSON.

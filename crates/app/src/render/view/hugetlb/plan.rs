@@ -323,7 +323,11 @@ fn push_next(out: &mut String, plan: &HugetlbPlan, options: &str, paint: Paint) 
         .demands()
         .filter(|demand| demand.origin != Origin::Huge)
         .filter_map(|demand| demand.product)
-        .map(|product| format!("{}: {}", product.about().name, product.about().switch))
+        .map(|product| {
+            let about = product.about();
+            let rules = product.rules().map(|id| format!(" (see 'hugewise advise show {id}')"));
+            format!("{}: {}{}", about.name, about.switch, rules.unwrap_or_default())
+        })
         .collect();
     let mut said: Vec<&String> = Vec::new();
     for switch in &switches {

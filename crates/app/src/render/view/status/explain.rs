@@ -89,6 +89,7 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
     for missing in &view.missing {
         line("not seen", missing);
     }
+    line("its vendor", &format!("what it advises: 'hugewise advise --pid {pid}'"));
     out
 }
 
