@@ -1,6 +1,7 @@
 //! What a machine says of itself: recordings, HugeTLB pools and their users, the diagnosis that
-//! follows, what its products want of huge pages, when a closer look is due, who made it freeze, which loads a bad time resembles, its
-//! history on disk, and the findings of many machines as one table.
+//! follows, what its products want of huge pages, when a closer look is due, who made it freeze,
+//! which loads a bad time resembles, its history on disk, and the findings of many machines as one
+//! table.
 //!
 //! Pure: nothing here touches files, the clock, the environment, threads or random hash order
 //! (`clippy.toml`).

@@ -72,12 +72,8 @@ fn advise_knows_what_runs(_: &Turn) -> anyhow::Result<()> {
     fs::write(&conf, text)?;
     let nginx = format!("-c {}", conf.display());
     let products = [
-        (
-            "redis",
-            "/usr/bin/redis-server",
-            format!("--port 0 --unixsocket {socket}.redis --save 1"),
-        ),
-        ("memcached", "/usr/bin/memcached", format!("-u nobody -s {socket}.memcached")),
+        ("redis", "/usr/bin/redis-server", format!("--port 0 --unixsocket {socket}.redis")),
+        ("memcached", "/usr/bin/memcached", format!("-u root -s {socket}.memcached")),
         ("nginx", "/usr/sbin/nginx", nginx),
     ];
     let mut servers = Vec::new();
@@ -92,6 +88,9 @@ fn advise_knows_what_runs(_: &Turn) -> anyhow::Result<()> {
     let mut last = Value::Null;
     let names: Vec<_> = servers.iter().map(|(product, _)| *product).collect();
     wait_for(&format!("{names:?} to be recognised"), || {
+        for (product, server) in &mut servers {
+            ensure!(server.0.try_wait()?.is_none(), "{product} has ended");
+        }
         last = advise(&[])?;
         Ok(servers.iter().all(|(product, server)| seen(&last, server.0.id(), product)))
     })?;
@@ -110,7 +109,8 @@ fn with_state(scratch: &Scratch, arguments: &[&str]) -> anyhow::Result<Said> {
 
 fn advise_is_put_back_to_the_byte(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
-    let Some(server) = start("/usr/bin/redis-server", "--port 0 --save 1", scratch.path())? else {
+    let arguments = "--port 0 --unixsocket redis.socket";
+    let Some(server) = start("/usr/bin/redis-server", arguments, scratch.path())? else {
         return Err(skip("redis-server is not installed"));
     };
     let before = fs::read_to_string(OVERCOMMIT)?;

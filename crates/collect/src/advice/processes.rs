@@ -61,7 +61,7 @@ pub(super) fn processes(
         .collect();
     if hidden > 0 {
         let who = counted(hidden, "process", "processes");
-        missing.push(format!("programs of {who} of other users: run it as root"));
+        missing.push(format!("programs of {who}: not readable; root may"));
     }
     if found.len() > PROCESSES_MAX {
         let rest = counted((found.len() - PROCESSES_MAX) as u64, "process", "processes");
