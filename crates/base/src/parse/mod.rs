@@ -15,6 +15,7 @@ pub mod buddyinfo;
 pub mod cgroup;
 pub mod cpulist;
 pub mod diskstats;
+pub mod elf;
 pub mod id_map;
 pub mod irq_table;
 pub mod kallsyms;
