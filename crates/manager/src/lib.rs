@@ -4,7 +4,8 @@
 //! Each module imports only those before it in this list:
 //!
 //! 1. [`reason`], [`access`] (how memory is used), [`suspension`], [`compaction`], [`hints`],
-//!    [`config`], [`snapshot`] (what is observed), [`ownership`] (kernel settings);
+//!    [`config`], [`snapshot`] (what is observed), [`ownership`] (kernel settings), [`run_policy`]
+//!    (what a program needs that is started under a policy of its own);
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
 //! 3. [`limits`]: what no policy can exceed;
 //! 4. [`state`]: what is remembered;
@@ -33,6 +34,7 @@ pub mod policy;
 pub mod reason;
 pub mod record;
 pub mod replay;
+pub mod run_policy;
 pub mod select;
 pub mod sim;
 pub mod snapshot;

@@ -61,13 +61,7 @@ impl ThpFiles {
             None | Some("inherit") => top(),
             word => (word, format!("{THP_DIR}/{}/enabled", self.per_size_dir)),
         };
-        let mode = match word? {
-            "always" => ThpMode::Always,
-            "madvise" => ThpMode::Madvise,
-            "never" => ThpMode::Never,
-            _ => return None,
-        };
-        Some((mode, file))
+        Some((ThpMode::parse(word?)?, file))
     }
 }
 

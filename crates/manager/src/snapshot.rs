@@ -159,6 +159,11 @@ pub enum ThpMode {
 }
 
 impl ThpMode {
+    /// As the kernel writes it; `None` for any other word, such as `inherit`.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Always, Self::Madvise, Self::Never].into_iter().find(|mode| mode.name() == word)
+    }
+
     /// As the kernel writes it.
     pub const fn name(self) -> &'static str {
         match self {
