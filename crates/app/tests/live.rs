@@ -95,6 +95,8 @@ mod programs;
 mod promote;
 #[path = "live/redis.rs"]
 mod redis;
+#[path = "live/run_policy.rs"]
+mod run_policy;
 #[path = "schemas/check.rs"]
 mod schemas;
 #[path = "live/serve.rs"]
@@ -129,8 +131,8 @@ fn main() -> ExitCode {
 }
 
 /// Tests of shares of CPU time, of rates, of free memory and of the time for an answer: what else
-/// runs would be measured, too.
-const ALONE: [&str; 16] = [
+/// runs would be measured, too. And those that change the machine's switch.
+const ALONE: [&str; 24] = [
     "attacks_all_together",
     "attack_a_held_lock_holds_up_nobody",
     "the_bloat_budget_bounds_growth",
@@ -143,6 +145,14 @@ const ALONE: [&str; 16] = [
     "freezes_tell_a_stopped_recorder_from_a_frozen_machine",
     "neighbours_starve_nobody",
     "neighbours_holes_are_their_own",
+    "run_policy_jvm_switch_off_takes_nothing_away_under_always",
+    "run_policy_of_a_glibc_program",
+    "run_policy_of_a_go_program",
+    "run_policy_of_a_java_program",
+    "run_policy_of_a_jemalloc_program",
+    "run_policy_of_a_python_program",
+    "run_policy_of_a_redis_program",
+    "run_policy_of_an_except_advised_program_is_the_managers",
     "warming_ahead_is_idle_work",
     "lab_redis_load",
     "lab_http_load",
@@ -196,6 +206,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(attacks::trials());
     all.extend(service::trials());
     all.extend(redis::trials());
+    all.extend(run_policy::trials());
     all.extend(attack_fuse::trials());
     all.extend(attack_lab::trials());
     all.extend(programs::trials());

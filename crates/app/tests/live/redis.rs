@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A server of one trial, on a socket of its own.
-struct Redis {
+pub(crate) struct Redis {
     process: Child,
     connection: BufReader<UnixStream>,
     keys: usize,
@@ -43,7 +43,7 @@ impl Redis {
     }
 
     /// Starts one by a command of which redis-server is the last word so far.
-    fn start_by(
+    pub(crate) fn start_by(
         command: &mut Command,
         scratch: &Scratch,
         keys: usize,
@@ -119,7 +119,7 @@ impl Redis {
         Ok(String::from_utf8_lossy(&info).contains("rdb_bgsave_in_progress:1"))
     }
 
-    fn memory(&self) -> anyhow::Result<Memory> {
+    pub(crate) fn memory(&self) -> anyhow::Result<Memory> {
         Memory::of(self.pid())
     }
 }

@@ -111,7 +111,7 @@ fn revert_after_a_kill(_: &Turn) -> anyhow::Result<()> {
 }
 
 /// Runs `thp` with the trial's own state directory.
-fn thp_command(scratch: &Scratch, arguments: &str) -> anyhow::Result<Said> {
+pub(crate) fn thp_command(scratch: &Scratch, arguments: &str) -> anyhow::Result<Said> {
     let state = scratch.join("state");
     let state = state.to_str().context("a plain path")?;
     let arguments = arguments.split_whitespace().chain(["--json", "--state-dir", state]);
