@@ -29,9 +29,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         ),
         Remedy::new(
             Reach::Program,
-            "give up huge pages in the program that frees parts of them (its allocator's setting, \
-             or prctl(PR_SET_THP_DISABLE))",
-            "GLIBC_TUNABLES=glibc.malloc.hugetlb=0 MALLOC_CONF=thp:never PROGRAM",
+            "give up huge pages in the program that frees parts of them (jemalloc's own switch is \
+             MALLOC_CONF=thp:never)",
+            "hugewise advise run --thp never -- PROGRAM",
             "mapped and charged memory are alike",
         ),
         Remedy::new(
