@@ -31,6 +31,7 @@ static OUTPUTS: LazyLock<Outputs> = LazyLock::new(|| {
     outputs::investigated(&mut all);
     outputs::read(&mut all);
     outputs::planned(&mut all);
+    outputs::advised(&mut all);
     outputs::measured(&mut all);
     values::all(&mut all);
     all

@@ -3,7 +3,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, skip, trial, wait_for};
+use crate::kit::{Scratch, Skip, skip, trial, wait_for};
 use crate::machine::{Kernel, Memory, Turn};
 use crate::manager::Manage;
 use crate::promote::FAST;
@@ -18,7 +18,7 @@ use std::process::{Child, Command, Output, Stdio};
 pub(crate) fn trials() -> Vec<Trial> {
     let mut all = vec![
         trial("run_policy_of_an_except_advised_program_is_the_managers", managed),
-        trial("run_policy_jvm_switch_off_takes_nothing_away_under_always", jvm_switch),
+        trial("run_policy_own_switches_under_always", own_switches),
     ];
     let kinds: [(&str, Make); 6] = [
         ("glibc", glibc),
@@ -274,18 +274,14 @@ fn jemalloc(scratch: &Scratch) -> anyhow::Result<Started> {
     }
 }
 
-fn java_class(scratch: &Scratch) -> anyhow::Result<Vec<String>> {
+fn java(scratch: &Scratch) -> anyhow::Result<Started> {
     let source = scratch.join("Fill.java");
     fs::write(&source, JAVA)?;
     let (javac, java) = (tool(&["javac"])?, tool(&["java"])?);
     compiled(Command::new(javac).args(["--release", "11", "-d"]).arg(scratch.path()).arg(source))?;
     let (java, place) = (java.display().to_string(), scratch.path().display().to_string());
     let heap = ["-Xms320m", "-Xmx320m", "-XX:-UsePerfData", "-cp"];
-    Ok(words(&[&[java.as_str()], &heap[..], &[&place, "Fill"]].concat()))
-}
-
-fn java(scratch: &Scratch) -> anyhow::Result<Started> {
-    java_class(scratch).map(Started::By)
+    Ok(Started::By(words(&[&[java.as_str()], &heap[..], &[&place, "Fill"]].concat())))
 }
 
 fn go(scratch: &Scratch) -> anyhow::Result<Started> {
@@ -310,21 +306,41 @@ fn python(_: &Scratch) -> anyhow::Result<Started> {
     Ok(Started::By(words(&["/usr/bin/python3", "-c", PYTHON])))
 }
 
-/// What was said for years, and is wrong: the flag only says whether the VM asks.
-fn jvm_switch(_: &Turn) -> anyhow::Result<()> {
+/// A program with its own switch for no huge pages, and whether that takes any away.
+type OwnSwitch = (Make, &'static str, bool);
+
+/// What the remedies of a diagnosis say of switches, under `always`: those of Java and of glibc
+/// only say whether the program asks, and take nothing away. `--thp never` always does.
+fn own_switches(_: &Turn) -> anyhow::Result<()> {
     if init::is_guest() {
-        return Err(skip("needs Java, which a virtual machine does not hold"));
+        return Err(skip("needs programs that a virtual machine does not hold"));
     }
+    let all: [OwnSwitch; 4] = [
+        (java, "JDK_JAVA_OPTIONS=-XX:-UseTransparentHugePages", false),
+        (glibc, "GLIBC_TUNABLES=glibc.malloc.hugetlb=0", false),
+        (jemalloc, "MALLOC_CONF=thp:never", true),
+        (go, "GODEBUG=disablethp=1", true),
+    ];
     let scratch = Scratch::new()?;
-    let mut command = java_class(&scratch)?;
-    command.insert(1, "-XX:-UseTransparentHugePages".into());
-    let started = Started::By(command);
     let _mode = Mode::set(&scratch, "always")?;
-    let plain = memory(&scratch, "always", &started)?;
-    ensure!(plain.huge * 2 >= plain.rss, "the flag took huge pages away: {plain:?}");
-    let never = memory(&scratch, "never", &started)?;
-    println!("java -XX:-UseTransparentHugePages under always: {plain:?}; --thp never: {never:?}");
-    ensure!(never.huge == 0, "{never:?}");
+    for (make, switch, takes) in all {
+        let command = match make(&scratch) {
+            Ok(Started::By(command)) => command,
+            Ok(Started::Redis) => bail!("a command"),
+            Err(why) if why.is::<Skip>() => {
+                println!("{switch}: {why}");
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let started = Started::By([words(&["env", switch]), command].concat());
+        let own = memory(&scratch, "always", &started).context(switch)?;
+        let never = memory(&scratch, "never", &started).context(switch)?;
+        println!("{switch} under always: {own:?}; --thp never: {never:?}");
+        ensure!((own.huge == 0) == takes, "{switch}: {own:?}");
+        ensure!(takes || own.huge * 2 >= own.rss, "{switch}: {own:?}");
+        ensure!(never.huge == 0, "{switch}: {never:?}");
+    }
     Ok(())
 }
 

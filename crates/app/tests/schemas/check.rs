@@ -14,7 +14,7 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "advise" "advise-apply" "advise-lint" "advise-list" "advise-verify"
+    "advise" "advise-apply" "advise-lint" "advise-list" "advise-run" "advise-verify"
     "bill" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
@@ -27,7 +27,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 53] = [
+pub(crate) const COMMANDS: [(&str, &str); 54] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
@@ -56,6 +56,7 @@ pub(crate) const COMMANDS: [(&str, &str); 53] = [
     ("hugetlb apply", "hugetlb-apply"),
     ("hugetlb verify", "hugetlb-verify"),
     ("hugetlb revert", "hugetlb-revert"),
+    ("advise run", "advise-run"),
     ("thp show", "thp-show"),
     ("thp set", "thp-set"),
     ("thp revert", "thp-revert"),

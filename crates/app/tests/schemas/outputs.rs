@@ -437,6 +437,18 @@ pub(crate) fn planned(all: &mut Outputs) {
     all.run("thp-set", &[&thp("set")[..], &settings].concat(), DONE);
 }
 
+pub(crate) fn advised(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let root = machine(&scratch);
+    written(&root.join("usr/lib/systemd/libsystemd-shared-260.so"), "");
+    for policy in ["never", "madvise", "always", "managed"] {
+        for form in ["unit", "container"] {
+            let asked = ["--root", text(&root), "advise", "run", "--thp", policy, "--show", form];
+            all.run("advise-run", &[&asked[..], &["--", "sh", "-c", "a b"]].concat(), &[0, 5]);
+        }
+    }
+}
+
 /// Trails are believed only where nobody else writes.
 fn private(state: &Path) {
     let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
