@@ -126,6 +126,11 @@ fn privileged(file: &Path, meta: &Metadata) -> Option<&'static str> {
     (capable && !user.is_root()).then_some("it has file capabilities")
 }
 
+/// What a program's file says of itself; `None` where it cannot be read, or is no ELF file.
+pub fn of_file(path: &Path) -> Option<Elf> {
+    description(&regular::open(path).ok()?)
+}
+
 fn description(file: &File) -> Option<Elf> {
     elf::parse(&mut |range| {
         let bytes = range.end.saturating_sub(range.start).min(PART_BYTES);

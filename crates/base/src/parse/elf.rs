@@ -15,6 +15,9 @@ const DT_STRTAB: u64 = 5;
 /// The Go linker's own section (`cmd/link`, since Go 1.13; it stays in stripped programs).
 const GO_SECTION: &[u8] = b".go.buildinfo";
 
+/// Places of the table of sections in the head: where it begins, size and number of entries.
+const SECTIONS: [(usize, usize); 3] = [(32, 40), (46, 58), (48, 60)];
+
 /// More of one kind is not read: programs have a dozen program headers and some forty sections.
 const ENTRIES_MAX: u64 = 4096;
 /// The longest path (`PATH_MAX`), and the longest name of a library that is read.
@@ -33,6 +36,9 @@ pub struct Elf {
     pub libraries: Vec<String>,
     /// Made by the Go linker.
     pub go: bool,
+    /// Which Go made it, such as `go1.22.3`; `None` also of one before 1.18, which only points to
+    /// it.
+    pub go_version: Option<String>,
 }
 
 /// Bytes of the file; fewer, or none, where it ends.
@@ -50,6 +56,9 @@ pub fn parse(read: Read<'_>) -> Option<Elf> {
     let segments = segments(form, &head, read);
     let text = |range: Range<u64>, read: Read<'_>| name(&read(range));
     let mut elf = Elf { go: is_go(form, &head, read), ..Elf::default() };
+    if elf.go {
+        elf.go_version = go_version(form, &head, read);
+    }
     if let Some(segment) = segments.iter().find(|segment| segment.kind == PT_INTERP) {
         let end = segment.offset.saturating_add(segment.bytes.min(NAME_BYTES));
         elf.loader = Some(text(segment.offset..end, read)).filter(|loader| !loader.is_empty());
@@ -159,17 +168,43 @@ fn offset_of(segments: &[Segment], address: u64) -> Option<u64> {
     segment.offset.checked_add(address - segment.address)
 }
 
+/// The names of all sections.
+fn section_names(form: Form, head: &[u8], read: Read<'_>) -> Option<Vec<u8>> {
+    let (start, size, _) = form.table(head, SECTIONS)?;
+    let index = form.number(head, if form.wide { 62 } else { 50 }, 2)?;
+    let at = start.checked_add(index.checked_mul(size)?)?;
+    let entry = read(at..at.checked_add(size)?);
+    let (offset, bytes) = (form.address(&entry, 16, 24)?, form.address(&entry, 20, 32)?);
+    Some(read(offset..offset.saturating_add(bytes.min(TABLE_BYTES))))
+}
+
 /// Whether a section has the name that only the Go linker gives.
 fn is_go(form: Form, head: &[u8], read: Read<'_>) -> bool {
-    let mut names = || {
-        let (start, size, _) = form.table(head, [(32, 40), (46, 58), (48, 60)])?;
-        let index = form.number(head, if form.wide { 62 } else { 50 }, 2)?;
-        let at = start.checked_add(index.checked_mul(size)?)?;
-        let entry = read(at..at.checked_add(size)?);
-        let (offset, bytes) = (form.address(&entry, 16, 24)?, form.address(&entry, 20, 32)?);
-        Some(read(offset..offset.saturating_add(bytes.min(TABLE_BYTES))))
-    };
-    names().unwrap_or_default().split(|byte| *byte == 0).any(|name| name == GO_SECTION)
+    let names = section_names(form, head, read).unwrap_or_default();
+    names.split(|byte| *byte == 0).any(|name| name == GO_SECTION)
+}
+
+/// What that section says of the version: after a head of 32 bytes, its length and text
+/// (`debug/buildinfo`, since Go 1.18).
+fn go_version(form: Form, head: &[u8], read: Read<'_>) -> Option<String> {
+    const HEAD: &[u8] = b"\xff Go buildinf:";
+    const INLINE: u8 = 2;
+    let names = section_names(form, head, read)?;
+    let at = names.windows(GO_SECTION.len()).position(|name| name == GO_SECTION)?;
+    let (start, size, count) = form.table(head, SECTIONS)?;
+    let whole = size.saturating_mul(count).min(TABLE_BYTES);
+    let entries = read(start..start.saturating_add(whole));
+    let mut entries = entries.chunks(usize::try_from(size).ok()?.max(1));
+    let entry = entries.find(|entry| form.number(entry, 0, 4) == Some(at as u64))?;
+    let offset = form.address(entry, 16, 24)?;
+    let info = read(offset..offset.saturating_add(128));
+    let flags = *info.get(15)?;
+    let length = usize::from(*info.get(32)?);
+    let text = info.get(33..33_usize.checked_add(length)?)?;
+    // A length of two bytes is no version.
+    let is_plain = info.starts_with(HEAD) && flags & INLINE != 0 && length < 0x80;
+    let text = std::str::from_utf8(text).ok().filter(|text| is_plain && text.starts_with("go"))?;
+    Some(text.to_owned())
 }
 
 /// The bytes up to the first zero.

@@ -4,11 +4,13 @@
 
 use super::packages;
 use hugewise_base::count::counted;
+use hugewise_base::parse::mountinfo::{self, MountEntry};
 use hugewise_evidence::advice::book::Book;
 use hugewise_evidence::advice::detect::{file_name, fits, is_product, version};
 use hugewise_evidence::advice::facts::Process;
 use hugewise_evidence::advice::rule::{Product, Query};
 use hugewise_linux::ask;
+use hugewise_linux::executable;
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,15 +23,25 @@ const RELEASE_BYTES_MAX: u64 = 64 << 10;
 /// Fills in what the versions of known products are taken from.
 pub(super) fn find(root: &Root, book: &Book, processes: &mut [Process], missing: &mut Vec<String>) {
     let own = namespace(root, "self");
-    let mut foreign = 0;
+    let (mut foreign, mut remote) = (0, 0);
+    let mounts = root.read("proc/self/mountinfo").unwrap_or_default();
+    let mounts = mountinfo::parse(&mounts).value;
     let mut here: Vec<&mut Process> = Vec::new();
     for process in processes.iter_mut() {
         let there = namespace(root, &process.pid.to_string());
-        match root.is_live() && there != own && there.is_some() {
-            true => foreign += u64::from(book.products().any(|one| is_known(one, process))),
-            false => here.push(process),
+        if root.is_live() && there != own && there.is_some() {
+            foreign += u64::from(book.products().any(|one| is_known(one, process)));
+        } else if root.is_live() && is_remote(&process.exe, &mounts) {
+            remote += 1;
+        } else {
+            here.push(process);
         }
     }
+    if remote > 0 {
+        let who = counted(remote, "process", "processes");
+        missing.push(format!("versions of {who} on file systems whose server may not answer"));
+    }
+    made_by_go(root, &mut here);
     if foreign > 0 {
         let who = counted(foreign, "process", "processes");
         missing.push(format!(
@@ -60,6 +72,30 @@ pub(super) fn find(root: &Root, book: &Book, processes: &mut [Process], missing:
                 process.version_sources.says.extend(said);
             }
         }
+    }
+}
+
+/// Whether a file is on a file system that a server may keep from answering, which may be
+/// anybody's: it is not opened.
+fn is_remote(path: &str, mounts: &[MountEntry]) -> bool {
+    const REMOTE: [&str; 5] = ["fuse", "nfs", "cifs", "smb", "ceph"];
+    let below = mounts.iter().filter(|mount| Path::new(path).starts_with(&mount.path));
+    // Of several at one place the last one is seen.
+    let nearest = below.max_by_key(|mount| mount.path.len());
+    nearest.is_some_and(|mount| REMOTE.iter().any(|kind| mount.kind.starts_with(kind)))
+}
+
+/// Fills in which Go built each program.
+fn made_by_go(root: &Root, processes: &mut [&mut Process]) {
+    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for process in processes {
+        let of_file = || {
+            let elf = executable::of_file(&root.path(&process.exe)).filter(|elf| elf.go)?;
+            // Made before 1.18: known as Go's, in no known version.
+            Some(elf.go_version.unwrap_or_default())
+        };
+        let found = known.entry(process.exe.clone()).or_insert_with(of_file);
+        process.version_sources.go.clone_from(found);
     }
 }
 
@@ -116,4 +152,21 @@ fn answer(exe: &str, query: &Query) -> Option<String> {
     let said = ask::answer(Path::new(exe), &query.arguments).ok()?;
     let is_odd = |letter: char| letter.is_control() && !letter.is_whitespace();
     (!said.contains(is_odd)).then_some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_may_withhold_is_not_opened() {
+        let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+                    40 22 0:50 / /home/a/m rw - fuse.sshfs x rw\n\
+                    41 40 8:1 / /home/a/m/disk rw - ext4 /dev/sda2 rw\n";
+        let mounts = mountinfo::parse(text.as_bytes()).value;
+        assert_eq!(mounts.len(), 3);
+        assert!(is_remote("/home/a/m/bin/x", &mounts));
+        assert!(!is_remote("/home/a/mount/x", &mounts), "no place below it");
+        assert!(!is_remote("/home/a/m/disk/x", &mounts) && !is_remote("/usr/bin/x", &mounts));
+    }
 }

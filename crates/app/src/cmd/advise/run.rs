@@ -134,7 +134,7 @@ fn become_it(
     }
     let mut parts = plan.used.clone();
     if parts.is_empty() {
-        let mode = machine.effective.map_or("unknown", ThpMode::word);
+        let mode = machine.effective.map_or("unknown", ThpMode::name);
         parts.push(format!("nothing to do under '{mode}'"));
     }
     parts.extend(plan.notes.iter().cloned());
