@@ -174,7 +174,7 @@ impl ThpMode {
     }
 }
 
-/// Free memory of a NUMA node, without zone `DMA`.
+/// Free memory of a NUMA node, in the zones that are a substantial part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFree {
     /// Its number.
@@ -232,7 +232,7 @@ pub struct MachineSample {
     pub mem_available: Option<Bytes>,
     /// `MemFree`.
     pub mem_free: Option<Bytes>,
-    /// FMFI at huge-page order over all zones but DMA (`docs/measurements.md#fmfi`): 0 good, 1 bad.
+    /// FMFI at huge-page order (`docs/measurements.md#fmfi`): 0 good, 1 bad.
     pub fmfi: Option<f64>,
     /// Free blocks of at least huge-page order, counted in huge pages.
     pub free_huge: Option<u64>,

@@ -43,13 +43,11 @@ pub(super) fn machine(
 fn zones(root: &Root, geometry: Geometry) -> Option<Vec<Zone>> {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
-    // Zone DMA is too small to matter and counts nowhere (docs/measurements.md#fmfi).
-    let zones = zones.into_iter().filter(|zone| zone.zone != "DMA");
-    let zones = zones.map(|zone| Zone {
+    let zones = parse::zones::substantial(&zones).map(|zone| Zone {
         node: zone.node,
         fmfi: parse::buddyinfo::fmfi(&zone.free_blocks, order),
-        free_huge: parse::buddyinfo::free_blocks_at_or_above(std::slice::from_ref(&zone), order),
-        zone: zone.zone,
+        free_huge: parse::buddyinfo::free_blocks_at_or_above(std::slice::from_ref(zone), order),
+        zone: zone.zone.clone(),
     });
     Some(zones.collect())
 }

@@ -2,14 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::zones::{OfZone, substantial};
 use super::{ParseError, Parsed, decimal, numbered_lines};
 
 /// Orders read at most. Kernels have 11; 32 keeps every sum below far inside 128 bits.
 pub const ORDERS_MAX: usize = 32;
-
-/// The first 16 MiB of memory, kept for old devices: too small to matter and, held back by
-/// `lowmem_reserve_ratio`, not given to ordinary allocations.
-const ZONE_LEFT_OUT: &str = "DMA";
 
 /// Free blocks of one zone of one NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +17,16 @@ pub struct ZoneFree {
     pub zone: String,
     /// Number of free blocks by order: `free_blocks[n]` counts blocks of 2 to the power n pages.
     pub free_blocks: Vec<u64>,
+}
+
+impl OfZone for ZoneFree {
+    fn node(&self) -> u32 {
+        self.node
+    }
+
+    fn pages(&self) -> u128 {
+        free_pages(&self.free_blocks, 0).0
+    }
 }
 
 /// Reads the file.
@@ -76,10 +83,10 @@ pub fn fmfi(zone_blocks: &[u64], order: usize) -> Option<f64> {
     index(free, suitable)
 }
 
-/// [`fmfi`] over all zones together; zone `DMA` is left out, `DMA32` counts.
+/// [`fmfi`] over all [`substantial`] zones together.
 pub fn fmfi_total(zones: &[ZoneFree], order: usize) -> Option<f64> {
     let (mut free, mut suitable) = (0_u128, 0_u128);
-    for zone in zones.iter().filter(|zone| zone.zone != ZONE_LEFT_OUT) {
+    for zone in substantial(zones) {
         let sums = free_pages(&zone.free_blocks, order);
         free = free.saturating_add(sums.0);
         suitable = suitable.saturating_add(sums.1);
@@ -88,13 +95,12 @@ pub fn fmfi_total(zones: &[ZoneFree], order: usize) -> Option<f64> {
 }
 
 /// How many blocks of exactly `order` could be cut from the free blocks without compaction: a free
-/// block one order larger counts as two. Zone `DMA` is left out.
+/// block one order larger counts as two. Of all [`substantial`] zones.
 pub fn free_blocks_at_or_above(zones: &[ZoneFree], order: usize) -> u64 {
     if order >= ORDERS_MAX {
         return 0;
     }
-    let usable = zones.iter().filter(|zone| zone.zone != ZONE_LEFT_OUT);
-    let pages = usable
+    let pages = substantial(zones)
         .map(|zone| free_pages(&zone.free_blocks, order).1)
         .fold(0_u128, u128::saturating_add);
     u64::try_from(pages >> order).unwrap_or(u64::MAX)
@@ -140,12 +146,15 @@ Node 0, zone   Normal    835    603    663    486    266    106     57     41   
     }
 
     #[test]
-    fn total_leaves_out_dma_only() {
+    fn total_leaves_out_small_zones_below_others() {
         let zone = |zone: &str, free_blocks| ZoneFree { node: 0, zone: zone.into(), free_blocks };
-        let zones =
-            [zone("DMA", vec![100, 0]), zone("DMA32", vec![2, 0]), zone("Normal", vec![0, 1])];
+        let zones = [
+            zone("DMA", vec![100, 0]),
+            zone("DMA32", vec![8000, 0]),
+            zone("Normal", vec![0, 4000]),
+        ];
         assert_eq!(fmfi_total(&zones, 1), Some(0.5));
-        assert_eq!(fmfi_total(&zones[..1], 1), None);
+        assert_eq!(fmfi_total(&zones[..1], 1), Some(1.0));
     }
 
     #[test]

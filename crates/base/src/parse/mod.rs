@@ -47,6 +47,7 @@ pub mod tcp_table;
 pub mod thp_choice;
 pub mod trace_format;
 pub mod vmstat;
+pub mod zones;
 
 /// How many problems one text may report. A file in an unknown format would otherwise cost as much
 /// memory in complaints as it has lines.

@@ -1,6 +1,8 @@
 //! `/proc/pagetypeinfo`: how many blocks of memory hold what the kernel can move.
 
+use super::zones::{OfZone, substantial};
 use super::{ParseError, Parsed, decimal, numbered_lines};
+use crate::units::Geometry;
 
 /// The line from which on blocks are counted; before it come free pages by size.
 const HEADING: &str = "Number of blocks type";
@@ -8,8 +10,8 @@ const HEADING: &str = "Number of blocks type";
 const UNMOVABLE: [&str; 2] = ["Unmovable", "Reclaimable"];
 /// Kinds that are read at most. Kernels have up to six.
 const KINDS_MAX: usize = 32;
-/// As in `/proc/buddyinfo`: too small to matter, and not given to ordinary allocations.
-const ZONE_LEFT_OUT: &str = "DMA";
+/// The line that says how many pages a block has.
+const PAGES_PER_BLOCK: &str = "Pages per block:";
 
 /// Blocks of huge-page size of one zone of one NUMA node, by what they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,18 +24,33 @@ pub struct ZoneBlocks {
     pub all: u64,
     /// Those whose pages cannot be moved.
     pub unmovable: u64,
+    /// Pages of each.
+    pub pages_per_block: u64,
+}
+
+impl OfZone for ZoneBlocks {
+    fn node(&self) -> u32 {
+        self.node
+    }
+
+    fn pages(&self) -> u128 {
+        u128::from(self.all) * u128::from(self.pages_per_block)
+    }
 }
 
 /// Reads the counts of blocks.
 pub fn parse(text: &str) -> Parsed<Vec<ZoneBlocks>> {
     let mut parsed = Parsed::<Vec<ZoneBlocks>>::empty();
     let mut kinds: Option<Vec<&str>> = None;
+    let mut pages_per_block = u64::from(Geometry::X86_64.pages_per_huge());
     for (number, line) in numbered_lines(text.as_bytes()) {
         let line = std::str::from_utf8(line).unwrap_or_default();
         if let Some(names) = line.strip_prefix(HEADING) {
             kinds = Some(names.split_ascii_whitespace().take(KINDS_MAX).collect());
+        } else if let Some(pages) = line.strip_prefix(PAGES_PER_BLOCK) {
+            pages_per_block = decimal(pages.trim()).unwrap_or(pages_per_block);
         } else if let Some(kinds) = &kinds {
-            match zone_line(line, kinds) {
+            match zone_line(line, kinds, pages_per_block) {
                 Some(zone) => parsed.keep(zone, "pagetypeinfo", number, line),
                 None => {
                     let wanted = "'Node N, zone NAME' and a count for each kind";
@@ -45,7 +62,7 @@ pub fn parse(text: &str) -> Parsed<Vec<ZoneBlocks>> {
     parsed
 }
 
-fn zone_line(line: &str, kinds: &[&str]) -> Option<ZoneBlocks> {
+fn zone_line(line: &str, kinds: &[&str], pages_per_block: u64) -> Option<ZoneBlocks> {
     let (node, rest) = line.strip_prefix("Node ")?.split_once(',')?;
     let mut words = rest.split_ascii_whitespace();
     if words.next()? != "zone" {
@@ -60,13 +77,13 @@ fn zone_line(line: &str, kinds: &[&str]) -> Option<ZoneBlocks> {
     let all = sum(&mut counts.iter().copied());
     let fixed = kinds.iter().zip(&counts).filter(|(kind, _)| UNMOVABLE.contains(kind));
     let unmovable = sum(&mut fixed.map(|(_, count)| *count));
-    Some(ZoneBlocks { node: decimal(node.trim())?, zone, all, unmovable })
+    Some(ZoneBlocks { node: decimal(node.trim())?, zone, all, unmovable, pages_per_block })
 }
 
-/// Share of a node's blocks whose pages cannot be moved, percent; zone `DMA` is left out. `None`
-/// where none of its blocks were counted.
+/// Share of a node's blocks whose pages cannot be moved, percent, over its [`substantial`] zones.
+/// `None` where none of its blocks were counted.
 pub fn unmovable_percent(zones: &[ZoneBlocks], node: u32) -> Option<f64> {
-    let of_node = zones.iter().filter(|zone| zone.node == node && zone.zone != ZONE_LEFT_OUT);
+    let of_node = substantial(zones).filter(|zone| zone.node == node);
     let (all, unmovable) = of_node.fold((0_u64, 0_u64), |(all, unmovable), zone| {
         (all.saturating_add(zone.all), unmovable.saturating_add(zone.unmovable))
     });

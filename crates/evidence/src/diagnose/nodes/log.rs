@@ -7,6 +7,7 @@ use super::{io, tasks};
 use crate::recording::readers::audit::AUDIT;
 use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, REPORT, Trouble, quoted};
 use hugewise_base::count::counted;
+use hugewise_base::parse::zones::SMALL;
 
 /// What the log says about one kind of trouble.
 struct Told {
@@ -213,15 +214,28 @@ fn reported(look: &Look<'_>, kind: Trouble) -> Vec<Evidence> {
     vec![look.cite(fate, &place), look.cite(fate, &fate.text)]
 }
 
+/// Zones by their free memory, without those that are no substantial part of the machine: one that
+/// has no more free than x86's zone DMA has memory, and next to no share of `min_free_kbytes`. The
+/// kernel divides that by size (`setup_per_zone_wmarks`).
+fn substantial_zones(look: &Look<'_>) -> Vec<Seen> {
+    const SMALL_SHARE: f64 = 1.0 / 32.0;
+    let least = |free: &Seen| look.peak(Field::LogZoneMin, &free.subject).map(|min| min.value);
+    let mut zones = look.sorted(Field::LogZoneFree, |_| true);
+    let largest = zones.iter().filter_map(least).fold(0.0, f64::max);
+    let small = |free: &Seen| {
+        let share = least(free).is_some_and(|least| least < largest * SMALL_SHARE);
+        share && free.value <= SMALL.0 as f64
+    };
+    zones.retain(|free| !small(free));
+    zones
+}
+
 /// That the kernel killed for want of a block of several pages while single ones were left: all
-/// zones had twice their minimum. The lowest one is kept for devices, and has that always
+/// zones had twice their minimum. A small one is kept for devices, and has that always
 /// (`lowmem_reserve_ratio`).
 fn in_pieces(look: &Look<'_>) -> Option<Answer> {
-    const LOWEST: &str = "zone DMA";
     let order = look.top(Field::OomOrder).filter(|order| order.value >= 1.0)?;
-    let mut zones = look.sorted(Field::LogZoneFree, |_| true);
-    let lowest = |name: &str| name == LOWEST || name.starts_with(&format!("{LOWEST} "));
-    zones.retain(|free| !lowest(&free.subject.to_string()));
+    let zones = substantial_zones(look);
     let roomy = |free: &Seen| {
         let least = look.peak(Field::LogZoneMin, &free.subject);
         least.is_some_and(|least| least.value > 0.0 && free.value >= 2.0 * least.value)

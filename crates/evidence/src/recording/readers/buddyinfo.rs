@@ -88,6 +88,14 @@ mod tests {
         assert_eq!(machine(&recording, Field::FreeHugeBlocks), [4.0, 1.0]);
     }
 
+    /// A small arm64 machine: `DMA` is all of its memory.
+    #[test]
+    fn the_only_zone_counts_whatever_its_name() {
+        let recording = read("Node 0, zone      DMA  64  0 0 0 0 0 0 0 0 0 40\n");
+        assert_eq!(machine(&recording, Field::FreeHugeBlocks), [80.0]);
+        assert_eq!(machine(&recording, Field::Fmfi), [64.0 / (64.0 + 40960.0)]);
+    }
+
     #[test]
     fn a_torn_line_is_told() {
         let recording = read("Node 0, zone Normal 1 2 3\nNode 0, zone DMA32 1 x\n");

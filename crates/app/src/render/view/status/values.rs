@@ -113,9 +113,9 @@ pub(crate) struct Machine {
     pub(crate) anon: Option<Bytes>,
     /// `AnonHugePages`.
     pub(crate) anon_huge: Option<Bytes>,
-    /// FMFI over all zones but DMA.
+    /// FMFI over all zones that are a substantial part of their node.
     pub(crate) fmfi: Option<f64>,
-    /// Free blocks of huge-page order over all zones but DMA.
+    /// Free blocks of huge-page order in the same zones.
     pub(crate) free_huge: Option<u64>,
     /// PSI `some avg10`.
     pub(crate) psi_some_avg10: Option<f64>,
