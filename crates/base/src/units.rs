@@ -169,6 +169,12 @@ impl Geometry {
     /// 4 KiB and 2 MiB, as on x86-64: for the simulator and for tests only.
     pub const X86_64: Self = Self { base: Bytes::kib(4), huge: Bytes::mib(2) };
 
+    /// The sizes of kernels with base pages of `base`, which is the size of a page table, too: a
+    /// huge page is what one table of entries of 8 bytes maps. So on x86-64, arm64 and riscv64.
+    pub const fn of_base(base: Bytes) -> Self {
+        Self { base, huge: Bytes(base.0.saturating_mul(base.0 / 8)) }
+    }
+
     /// Whether a kernel has such pages: Linux has base pages from 4 to 256 KiB and PMD entries of
     /// up to 16 GiB.
     pub const fn is_real(self) -> bool {
@@ -221,5 +227,12 @@ mod tests {
     fn a_huge_page_is_order_nine_on_x86_64() {
         assert_eq!(Geometry::X86_64.pages_per_huge(), 512);
         assert_eq!(Geometry::X86_64.huge_order(), 9);
+    }
+
+    #[test]
+    fn a_huge_page_is_what_a_table_maps() {
+        assert_eq!(Geometry::of_base(Bytes::kib(4)), Geometry::X86_64);
+        assert_eq!(Geometry::of_base(Bytes::kib(16)).huge, Bytes::mib(32));
+        assert_eq!(Geometry::of_base(Bytes::kib(64)).huge, Bytes::mib(512));
     }
 }

@@ -18,6 +18,8 @@ mod joins;
 mod logged;
 #[path = "diagnose/made.rs"]
 mod made;
+#[path = "diagnose/pages.rs"]
+mod pages;
 #[path = "diagnose/parts.rs"]
 mod parts;
 #[path = "diagnose/put.rs"]

@@ -1,9 +1,9 @@
 //! What a recording says of huge pages, and of what they would cost.
 
 use super::estimate::Estimate;
-use crate::recording::{Field, Host, Subject};
+use crate::recording::{ASSUMED, Field, Host, Subject};
 use hugewise_base::parse::thp_choice;
-use hugewise_base::units::{Bytes, saturating_u64};
+use hugewise_base::units::{Bytes, Geometry, saturating_u64};
 
 /// Where the kernel says for which memory faults give huge pages, ...
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -13,6 +13,8 @@ const DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
 /// What is known of one host. Of states the last value counts, of rates the mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
+    /// Its page sizes, where the recording tells them.
+    pub pages: Option<Geometry>,
     /// Its memory.
     pub total: Option<Bytes>,
     /// Anonymous memory, huge pages included.
@@ -70,6 +72,7 @@ impl Facts {
         let mean = |field: Field| host.series(field, &Subject::Machine)?.mean();
         let user = mean(Field::CpuUser);
         Self {
+            pages: host.knows_base_page().then(|| host.geometry()),
             total: bytes(Field::MemTotal),
             anon: bytes(Field::Anon),
             huge: bytes(Field::AnonHuge),
@@ -106,15 +109,25 @@ impl Facts {
         Some((self.faults_per_s? - huge).max(0.0))
     }
 
-    /// Touched base pages of a region of 2 MiB in which any is touched, 1 to 512: no fewer than
-    /// where every page table is of anonymous memory.
+    /// Its page sizes, or the usual ones.
+    pub(super) fn geometry(&self) -> Geometry {
+        self.pages.unwrap_or(ASSUMED)
+    }
+
+    /// Base pages of a region.
+    pub(super) fn region_pages(&self) -> f64 {
+        f64::from(self.geometry().pages_per_huge())
+    }
+
+    /// Touched base pages of a region in which any is touched, 1 to all: no fewer than where every
+    /// page table is of anonymous memory.
     pub(super) fn filled(&self) -> Estimate {
-        const MOST: f64 = 512.0;
-        let pages = self.anon.map(|anon| anon.0 as f64 / 4096.0);
-        let tables = self.tables.map(|tables| tables.0 as f64 / 4096.0);
+        let (most, page) = (self.region_pages(), self.geometry().base.0 as f64);
+        let pages = self.anon.map(|anon| anon.0 as f64 / page);
+        let tables = self.tables.map(|tables| tables.0 as f64 / page);
         let least = pages.zip(tables).filter(|(_, tables)| *tables > 0.0);
-        let least = least.map_or(1.0, |(pages, tables)| (pages / tables).clamp(1.0, MOST));
-        Estimate { low: least, likely: (least * MOST).sqrt(), high: MOST }
+        let least = least.map_or(1.0, |(pages, tables)| (pages / tables).clamp(1.0, most));
+        Estimate { low: least, likely: (least * most).sqrt(), high: most }
     }
 }
 

@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 /// From this share of anonymous memory on programs are taken to be listed: pages that several of
 /// them share count for each.
 const NEARLY_ALL: f64 = 0.9;
-/// At most so much of a huge page was never asked for: all base pages but one.
-const UNUSED_MAX: f64 = 511.0 / 512.0;
 
-/// What of it programs' anonymous memory would be, were every touched region of 2 MiB a huge page.
+/// What of it programs' anonymous memory would be, were every touched region a huge page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The name of the programs.
@@ -30,7 +28,7 @@ pub struct Growth {
 }
 
 /// The programs by name, those that may grow most first.
-pub(super) fn growth(programs: &[Program]) -> Vec<Growth> {
+pub(super) fn growth(programs: &[Program], base: Bytes) -> Vec<Growth> {
     let mut all: BTreeMap<&str, Growth> = BTreeMap::new();
     for program in programs.iter().filter(|program| program.anon.0 > 0) {
         let growth = all.entry(&program.name).or_insert_with(|| Growth {
@@ -42,7 +40,7 @@ pub(super) fn growth(programs: &[Program]) -> Vec<Growth> {
         });
         growth.processes += 1;
         growth.now_bytes += program.anon.0 as f64;
-        growth.always_bytes = growth.always_bytes + under_always(program);
+        growth.always_bytes = growth.always_bytes + under_always(program, base);
         growth.huge_off += u64::from(program.huge_off);
     }
     let mut all: Vec<Growth> = all.into_values().collect();
@@ -54,14 +52,14 @@ fn more(growth: &Growth) -> f64 {
     growth.always_bytes.high - growth.now_bytes
 }
 
-/// A program's anonymous memory under `always`. Its page tables say in how many regions of 2 MiB
+/// A program's anonymous memory under `always`. Its page tables say in how many regions
 /// it has touched anything, files included; it cannot fill more than it has mapped for itself.
-fn under_always(program: &Program) -> Estimate {
+fn under_always(program: &Program, base: Bytes) -> Estimate {
     let anon = program.anon.0 as f64;
     if program.huge_off {
         return Estimate::exact(anon);
     }
-    let touched = program.tables.map(|tables| mapped(tables).0 as f64);
+    let touched = program.tables.map(|tables| mapped(tables, base).0 as f64);
     let private = program.private.map(|private| private.0 as f64);
     let most = match (touched, private) {
         (Some(touched), Some(private)) => touched.min(private),
@@ -88,7 +86,8 @@ pub(super) fn added_by_always(facts: &Facts, growth: &[Growth]) -> Option<Estima
         return Some(programs.times(1.0 / share));
     }
     let tables = tables.saturating_sub(listed(|program| program.tables));
-    Some(programs + Estimate::between(0.0, (mapped(tables).0 as f64 - others).max(0.0)))
+    let most = mapped(tables, facts.geometry().base).0 as f64;
+    Some(programs + Estimate::between(0.0, (most - others).max(0.0)))
 }
 
 /// What `worth` adds at most: as much as its budget allows, and no more than `always`; regions that
@@ -103,5 +102,7 @@ pub(super) fn added_by_worth(facts: &Facts, growth: &[Growth], worth: Worth) -> 
 
 /// What `never` saves: what of huge pages nobody has asked for.
 pub(super) fn saved_by_never(facts: &Facts) -> Option<Estimate> {
-    Some(Estimate::between(0.0, facts.huge?.0 as f64 * UNUSED_MAX))
+    // At most all base pages of a huge page but one were never asked for.
+    let unused = 1.0 - 1.0 / facts.region_pages();
+    Some(Estimate::between(0.0, facts.huge?.0 as f64 * unused))
 }

@@ -103,7 +103,7 @@ impl Bill {
     /// The bill of a host. `pools`: what would be planned for it; `walk_percent`: the share of CPU
     /// cycles in page walks now, as measured by whoever asks.
     pub fn of(facts: &Facts, worth: Worth, pools: Pools, walk_percent: Option<f64>) -> Self {
-        let programs = memory::growth(&facts.programs);
+        let programs = memory::growth(&facts.programs, facts.geometry().base);
         let no_pool = pools.planned <= pools.now;
         let stalls = stall::stalls(facts, worth);
         let stall = |way: Way| {

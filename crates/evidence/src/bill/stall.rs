@@ -3,6 +3,7 @@
 use super::estimate::Estimate;
 use super::facts::Facts;
 use super::offer::Worth;
+use crate::recording::ASSUMED;
 
 /// What an event holds up, in ms. Costs are of several machines: `docs/measurements.md`, "Kernel
 /// time of events".
@@ -19,10 +20,20 @@ const HUGE_FAULT: Estimate = of_us(188.0, 200.0, 465.0);
 const COMPACTION: Estimate = of_us(1e3, 2.3e3, 28e3);
 /// Whoever touches a region while it is being promoted waits for the rest of the call.
 const PROMOTION: Estimate = of_us(0.0, 320.0, 806.0);
-/// Base pages of a region that is worth a huge page, at least (90 %).
-const WORTH_PAGES: f64 = 460.0;
+/// Share of the base pages of a region that is worth a huge page, at least.
+const WORTH_SHARE: f64 = 0.9;
+
 /// Faults of base pages that a huge page has saved, or will.
-const SAVED: Estimate = Estimate { low: 1.0, likely: 256.0, high: 512.0 };
+fn saved(facts: &Facts) -> Estimate {
+    let all = facts.region_pages();
+    Estimate { low: 1.0, likely: all / 2.0, high: all }
+}
+
+/// What a huge page costs in those of 2 MiB, which were measured: it is cleared, copied and freed
+/// by its size.
+fn size(facts: &Facts) -> f64 {
+    facts.geometry().huge.0 as f64 / ASSUMED.huge.0 as f64
+}
 
 /// In ms of each second, of all programs together; `None` where faults were not counted.
 pub(super) struct Stalls {
@@ -37,28 +48,32 @@ pub(super) fn stalls(facts: &Facts, worth: Worth) -> Option<Stalls> {
     let huge = facts.huge_faults_per_s.unwrap_or(0.0);
     let for_huge = huge + facts.fallbacks_per_s.unwrap_or(0.0) > 0.0;
     let compactions = COMPACTION.times(facts.compactions_per_s.unwrap_or(0.0));
+    let huge_fault = HUGE_FAULT.times(size(facts));
     let base_only = BASE_FAULT.times(base);
     // Nobody compacts for huge pages that nobody asks for.
     let without = if for_huge { Estimate { low: 0.0, ..compactions } } else { compactions };
-    let never = base_only + (BASE_FAULT * SAVED).times(huge) + without;
-    let promotions = Estimate::between(0.0, (base / WORTH_PAGES).min(worth.promotions_per_s));
+    let never = base_only + (BASE_FAULT * saved(facts)).times(huge) + without;
+    let promotions = Estimate::between(
+        0.0,
+        (base / (WORTH_SHARE * facts.region_pages())).min(worth.promotions_per_s),
+    );
     Some(Stalls {
-        now: base_only + HUGE_FAULT.times(huge) + compactions,
+        now: base_only + huge_fault.times(huge) + compactions,
         never,
-        always: always(facts, base) + HUGE_FAULT.times(huge) + compactions,
-        worth: never + promotions * PROMOTION,
+        always: always(facts, base) + huge_fault.times(huge) + compactions,
+        worth: never + promotions * PROMOTION.times(size(facts)),
     })
 }
 
 /// Base-page faults as they are now, under `always`: those of anonymous memory, which are none to
 /// all of them, become one for each region.
 fn always(facts: &Facts, base: f64) -> Estimate {
-    let filled = facts.filled();
+    let (filled, huge_fault) = (facts.filled(), HUGE_FAULT.times(size(facts)));
     let regions =
         Estimate { low: base / filled.high, likely: base / filled.likely, high: base / filled.low };
     let each = match must_compact(facts) {
-        true => HUGE_FAULT + Estimate { low: 0.0, likely: 0.0, ..COMPACTION },
-        false => HUGE_FAULT,
+        true => huge_fault + Estimate { low: 0.0, likely: 0.0, ..COMPACTION },
+        false => huge_fault,
     };
     BASE_FAULT.times(base).either(regions * each)
 }

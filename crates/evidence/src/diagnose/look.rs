@@ -8,8 +8,10 @@ use super::seen::{Seen, least, most};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
 use crate::recording::{
-    Field, Host, Point, Quote, Recording, Series, SourceId, SourceKind, Span, Stamp, Subject,
+    ASSUMED, Field, Host, Point, Quote, Recording, Series, SourceId, SourceKind, Span, Stamp,
+    Subject,
 };
+use hugewise_base::units::Bytes;
 
 /// What a node sees: one machine, and the times for which its parent said yes.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +85,20 @@ impl<'a> Look<'a> {
 }
 
 impl Look<'_> {
-    /// The value of a threshold.
+    /// The value of a threshold, on the machine's page sizes: given are those of x86.
     pub fn limit(&self, threshold: Threshold) -> f64 {
-        self.thresholds.get(threshold)
+        let pages = self.host.geometry();
+        let by = |ours: Bytes, usual: Bytes| ours.0 as f64 / usual.0 as f64;
+        let value = self.thresholds.get(threshold);
+        match threshold {
+            // So many bytes are fewer pages.
+            Threshold::ReclaimScan | Threshold::DirectScanHigh => {
+                value / by(pages.base, ASSUMED.base)
+            }
+            // Clearing it takes nearly all of the time.
+            Threshold::CostHugeFault => value * by(pages.huge, ASSUMED.huge),
+            _ => value,
+        }
     }
 
     /// Whether a value's time is one of those in question.
@@ -361,6 +374,11 @@ impl Look<'_> {
         let (used, free) = (self.state(Field::MemUsed)?, self.state(Field::MemFree)?);
         let source = self.recording.source(used.source)?;
         (source.kind == SourceKind::BusyBox).then_some(used.value + free.value)
+    }
+
+    /// Bytes of a base page: what the texts tell, else as on x86.
+    pub(crate) fn base_page(&self) -> f64 {
+        self.host.geometry().base.0 as f64
     }
 
     /// CPUs: as a source says, or as many as have values of their own.

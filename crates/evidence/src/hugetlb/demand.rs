@@ -9,6 +9,7 @@ use super::input::{Inputs, PostgresAnswer};
 use super::java;
 use super::product::Product;
 use super::tables;
+use crate::recording::ASSUMED;
 use hugewise_base::named;
 use hugewise_base::units::Bytes;
 
@@ -149,7 +150,10 @@ impl Demand {
 
     /// Page tables for it on its huge pages, of one process that touches all of it.
     pub(crate) fn tables_huge_each(&self) -> Bytes {
-        self.parts.iter().map(|part| tables::of_mapping(part.bytes, self.page_bytes)).sum()
+        self.parts
+            .iter()
+            .map(|part| tables::of_mapping(part.bytes, self.page_bytes, ASSUMED.base))
+            .sum()
     }
 
     /// Its size, not rounded.
@@ -173,10 +177,11 @@ impl Demand {
         self.attached = attached;
         let of = |page| {
             let parts = self.parts.iter();
-            let one: Bytes = parts.map(|part| tables::of_mapping(part.bytes, page)).sum();
+            let one: Bytes =
+                parts.map(|part| tables::of_mapping(part.bytes, page, ASSUMED.base)).sum();
             attached.map(|attached| Bytes(one.0.saturating_mul(attached)))
         };
-        (self.tables_small_bytes, self.tables_huge_bytes) = (of(Bytes(4096)), of(self.page_bytes));
+        (self.tables_small_bytes, self.tables_huge_bytes) = (of(ASSUMED.base), of(self.page_bytes));
         self
     }
 }

@@ -11,6 +11,7 @@ use super::facts::{Facts, Object, ObjectKind, Pool, Process};
 use super::input::Inputs;
 use super::product::Product;
 use super::tables::{self, Segment};
+use crate::recording::ASSUMED;
 use hugewise_base::units::Bytes;
 
 /// Memory that must remain outside of the pools, in percent of all, unless `--leave` says
@@ -138,7 +139,8 @@ fn memory(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> MemoryPlan {
 fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
     let segments = segments(facts);
     let said = facts.memory.page_tables;
-    let said = said.map(|tables| tables::attribute(tables, facts.memory.total, &segments));
+    let said =
+        said.map(|tables| tables::attribute(tables, facts.memory.total, &segments, ASSUMED.base));
     let demands = || pools.iter().flat_map(|pool| &pool.demands);
     let sum = |of: fn(&Demand) -> Option<Bytes>| {
         let all: Option<Vec<Bytes>> = demands().map(of).collect();
@@ -147,7 +149,8 @@ fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
     let on_small = || demands().filter(|demand| demand.origin != Origin::Huge);
     let small: Bytes = on_small().map(Demand::bytes).sum();
     let pids = demand::pids(demands());
-    let sharers = facts.memory.page_tables.and_then(|tables| tables::sharers(tables, small));
+    let sharers =
+        facts.memory.page_tables.and_then(|tables| tables::sharers(tables, small, ASSUMED.base));
     let sharers = sharers.filter(|sharers| *sharers >= 2.0);
     let one: Bytes = on_small().map(Demand::tables_huge_each).sum();
     TablesPlan {
@@ -211,7 +214,7 @@ fn memlock(facts: &Facts, pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock
 fn shmall(facts: &Facts, pools: &[PoolPlan]) -> u64 {
     let of_pool = |page: Bytes| facts.pools.iter().any(|pool| pool.page == page);
     let small = facts.objects.iter().filter_map(|object| object.page).filter(|p| !of_pool(*p));
-    let base = small.filter(|page| page.0 >= 4096).min().unwrap_or(Bytes(4096));
+    let base = small.filter(|page| *page >= ASSUMED.base).min().unwrap_or(ASSUMED.base);
     let there = facts.objects.iter().filter(|o| matches!(o.kind, ObjectKind::SysV(_)));
     let there = there.map(|object| demand::pages(object.bytes, base));
     let sysv = pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);

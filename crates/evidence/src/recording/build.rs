@@ -2,10 +2,12 @@
 
 mod chains;
 mod counts;
+mod pages;
 mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::counted::settle;
 use super::expected::Expected;
 use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_by_time};
 use super::looks::Looks;
@@ -490,6 +492,7 @@ impl Builder {
             }
         }
         date_the_undated(&mut self.out);
+        settle(&mut self.out);
         let sources = &self.out.sources;
         for host in &mut self.out.hosts {
             for all in host.series.values_mut().flat_map(BTreeMap::values_mut) {
@@ -515,6 +518,11 @@ impl Builder {
         }
         host.sockets.extend(other.sockets);
         host.restarts.extend(other.restarts);
+        host.settings_in_pages.extend(other.settings_in_pages);
+        host.several_page_sizes |= other.several_page_sizes;
+        if let Some((told, bytes)) = other.base_page {
+            host.told_base_page(told, bytes);
+        }
         for source in &mut self.out.sources {
             source.host = 0;
         }

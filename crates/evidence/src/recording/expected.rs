@@ -53,6 +53,10 @@ pub enum Met {
     Clock(f64),
     /// The kernel's release.
     Kernel,
+    /// The size of a base page, in bytes.
+    BasePage(u64),
+    /// The architecture.
+    Machine,
     /// The open files of this process.
     OpenFiles(u32, u64),
     /// How many connections are in this state.
@@ -72,6 +76,10 @@ enum Item {
     Clock,
     /// `uname -r`.
     Kernel,
+    /// `uname -m`.
+    Machine,
+    /// `getconf PAGESIZE`.
+    BasePage,
     /// How many files this process has open.
     OpenFiles(u32),
     /// How many connections are in this state.
@@ -110,6 +118,8 @@ impl Expected {
             Item::Line
             | Item::Number
             | Item::Kernel
+            | Item::Machine
+            | Item::BasePage
             | Item::OpenFiles(_)
             | Item::Connections(_)
             | Item::Resident(_) => true,
@@ -187,6 +197,11 @@ impl Item {
             Self::Kernel => {
                 let release = line.starts_with(|c: char| c.is_ascii_digit()) && line.contains('.');
                 (sure && release && !line.contains(' ')).then_some((Met::Kernel, true))
+            }
+            Self::Machine => (sure && !line.contains(' ')).then_some((Met::Machine, true)),
+            Self::BasePage => {
+                let bytes = line.parse::<u64>().ok().filter(|_| sure)?;
+                Some((Met::BasePage(bytes), true))
             }
             Self::OpenFiles(pid) => {
                 let files = line.parse::<u64>().ok()?;
@@ -323,6 +338,8 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
         "ps" => vec![summed(&first, &last).map_or(Item::Listing, Item::Resident)],
         "date" => vec![Item::Clock],
         "uname" if has(&first, "-r") && first.len() == 2 => vec![Item::Kernel],
+        "uname" if has(&first, "-m") && first.len() == 2 => vec![Item::Machine],
+        "getconf" if has(&first, "PAGESIZE") || has(&first, "PAGE_SIZE") => vec![Item::BasePage],
         "uname" | "hostname" | "whoami" | "id" | "echo" | "getconf" => vec![Item::Line],
         "lsb_release" if !has(&first, "-a") => vec![Item::Line],
         "sleep" | "cd" | "export" | "set" | "true" | "for" | "done" | "fi" | "clear" => Vec::new(),
@@ -469,6 +486,8 @@ mod tests {
         assert_eq!(all("cat memory.pressure", &[pressure]), [file("memory.pressure")]);
         assert_eq!(all("ls /proc/2210/fd | wc -l", &["1024"]), [Some(Met::OpenFiles(2210, 1024))]);
         assert_eq!(all("uname -r", &["3.10.0-1127.el7.x86_64"]), [Some(Met::Kernel)]);
+        assert_eq!(all("uname -m", &["aarch64"]), [Some(Met::Machine)]);
+        assert_eq!(all("getconf PAGESIZE", &["65536"]), [Some(Met::BasePage(65_536))]);
     }
 
     #[test]

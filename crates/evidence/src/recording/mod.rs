@@ -6,8 +6,10 @@
 //! [`Builder`] makes one out of texts: [`scan`] finds out what a text is and hands its lines to
 //! the [`readers`].
 
+mod base_page;
 mod build;
 pub mod cgroup_file;
+mod counted;
 mod expected;
 mod field;
 mod finish;
@@ -29,8 +31,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_base::parse::FOUND_CHARS_MAX;
 use hugewise_base::stats::mean;
+use hugewise_base::units::Bytes;
 use serde::Serialize;
 
+pub use base_page::ASSUMED;
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
 pub use expected::Met;
 pub use field::Field;
@@ -199,6 +203,15 @@ pub struct Host {
     pub stacks: Vec<Stacks>,
     /// Restarts within the recording.
     pub restarts: Vec<Restart>,
+    /// The size of a base page, and what told it.
+    #[serde(skip)]
+    pub(crate) base_page: Option<(base_page::Told, Bytes)>,
+    /// Settings in KiB that were counted in base pages.
+    #[serde(skip)]
+    pub(crate) settings_in_pages: BTreeMap<String, u64>,
+    /// Whether machines of its kind have base pages of several sizes.
+    #[serde(skip)]
+    pub(crate) several_page_sizes: bool,
 }
 
 impl Host {

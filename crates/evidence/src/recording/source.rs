@@ -108,6 +108,7 @@ kinds! {
     Zoneinfo "/proc/zoneinfo";
     TaskStacks "/proc/PID/stack";
     Slabtop "slabtop";
+    Slabinfo "/proc/slabinfo";
     Ipcs "ipcs";
     Cgroups "files of cgroups and processes";
     GcLog "GC log";

@@ -45,10 +45,11 @@ pub(super) fn defrag_always(look: &Look<'_>) -> Answer {
 /// Does khugepaged fill holes with memory that no program asked for?
 pub(super) fn max_ptes_none(look: &Look<'_>) -> Answer {
     let path = format!("{THP}khugepaged/max_ptes_none");
+    let pages = f64::from(look.host.geometry().pages_per_huge());
     match number(look, &path) {
         None => Answer::unknown(&[THP_SETTINGS]),
         // 511 of 512: one page in use makes a huge one (HPAGE_PMD_NR - 1, the kernel's default).
-        Some((value, evidence)) if value >= 511.0 => Answer::yes(0.1, vec![evidence]),
+        Some((value, evidence)) if value + 1.0 >= pages => Answer::yes(0.1, vec![evidence]),
         Some((_, evidence)) => Answer::no(vec![evidence]),
     }
 }

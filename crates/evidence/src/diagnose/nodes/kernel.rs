@@ -11,6 +11,7 @@ use super::prelude::*;
 use super::profile;
 use crate::diagnose::machine;
 use crate::functions::{COMPACTION, RECLAIM};
+use hugewise_base::size::Size;
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
 /// concluded from the rest.
@@ -266,13 +267,14 @@ pub(super) fn kcompactd(look: &Look<'_>) -> Answer {
 
 /// Huge-page faults that follow from the pages freed for each fault, where nothing counts them.
 ///
-/// With h the share of huge faults, a fault takes, and later frees, 512 h + (1 - h) base pages.
+/// With h the share of huge faults, a fault takes, and later frees, n h + (1 - h) base pages, n
+/// being those of a huge page.
 /// Pages that were only read from files, or reclaimed, are freed as well: then nothing follows.
 fn derived_huge_faults(look: &Look<'_>) -> Option<Events> {
     let uncounted = huge_fault_events(look).is_none();
     let (faults, freed) = (look.mean_of(Field::Faults)?, look.mean_of(Field::PagesFreed)?);
     let each = freed.value / faults.value;
-    let read = look.mean_of(Field::PageIn).map_or(0.0, |seen| seen.value) / BASE_PAGE;
+    let read = look.mean_of(Field::PageIn).map_or(0.0, |seen| seen.value) / look.base_page();
     let reclaimed = [Field::ScanKswapd, Field::ScanDirect].map(|field| look.mean_of(field));
     let scanned: f64 = reclaimed.into_iter().flatten().map(|seen| seen.value).sum();
     let other = (read + scanned) * 2.0 >= freed.value;
@@ -280,14 +282,12 @@ fn derived_huge_faults(look: &Look<'_>) -> Option<Events> {
     if !uncounted || !many || other || thp_is_off(look) {
         return None;
     }
-    let huge = (freed.value - faults.value) / (HUGE_PAGES - 1.0);
+    let huge_pages = f64::from(look.host.geometry().pages_per_huge());
+    let huge = (freed.value - faults.value) / (huge_pages - 1.0);
     let seen = Seen { value: huge.min(faults.value), ..faults };
     Some(Events { seen, name: "huge-page faults", cost: T::CostHugeFault })
 }
 
-/// Base pages of a huge page of 2 MiB, and bytes of a base page, on x86-64.
-const HUGE_PAGES: f64 = 512.0;
-const BASE_PAGE: f64 = 4096.0;
 /// Fewer faults a second take no time worth a conclusion.
 const FAULTS_MIN: f64 = 500.0;
 
@@ -309,8 +309,11 @@ pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
         return counted_suspect(look, &events);
     }
     if let Some(events) = derived_huge_faults(look) {
-        let each = "so many base pages are freed for each page fault that a part of the faults \
-                    must have been of 512 pages";
+        let each = format!(
+            "so many base pages are freed for each page fault that a part of the faults must have \
+             been of {} pages",
+            look.host.geometry().pages_per_huge()
+        );
         return match explained(look, &events) {
             Err(missing) => Answer::unknown(&[missing]),
             Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
@@ -334,8 +337,11 @@ pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
     if let Some(cause) = counted_cause(look) {
         return Answer::no(vec![cause]).if_close(true);
     }
-    let text = "nothing that these sources count explains the kernel's time; with 'always', page \
-                faults clear 2 MiB at once, and reclaim and compact for it";
+    let text = format!(
+        "nothing that these sources count explains the kernel's time; with 'always', page faults \
+         clear {} at once, and reclaim and compact for it",
+        Size(look.host.geometry().huge.0)
+    );
     let assumed = vec![Evidence::assumed(text)];
     Answer::yes(0.5, assumed).and(setting.evidence).lacking(&[VMSTAT, SYMBOLS])
 }

@@ -242,7 +242,7 @@ fn in_pieces(look: &Look<'_>) -> Option<Answer> {
     };
     let all = zones.iter().all(roomy);
     let roomy = zones.into_iter().next().filter(|_| all)?;
-    let size = write::bytes(4096.0 * 2_f64.powf(order.value.min(20.0)));
+    let size = write::bytes(look.base_page() * 2_f64.powf(order.value.min(20.0)));
     let text = format!("{} asked for {size} in one piece (order {})", order.subject, order.value);
     let free = format!("{}: {} were free", roomy.subject, write::bytes(roomy.value));
     Some(Answer::yes(0.7, vec![look.say(&order, &text), look.say(&roomy, &free)]))
@@ -256,7 +256,7 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
     // Orders are below 64: `MAX_ORDER` is 11.
     let order = told(look, Trouble::NoBlock).and_then(|told| told.most).filter(|o| *o < 64.0);
     let size = order.map(|order| {
-        let size = write::bytes(4096.0 * 2_f64.powf(order));
+        let size = write::bytes(look.base_page() * 2_f64.powf(order));
         let free = look.state(Field::MemFree).map(|free| write::bytes(free.value));
         let free = free.map_or_else(String::new, |free| format!(", though {free} are free"));
         Evidence::derived(format!("order {order:.0} is a block of {size} in one piece{free}"))

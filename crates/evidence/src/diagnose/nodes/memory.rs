@@ -5,13 +5,16 @@ use crate::diagnose::machine::memory as machine;
 
 /// Are there partially mapped huge pages?
 pub(super) fn bloat(look: &Look<'_>) -> Answer {
-    const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\
-                         nr_anon_partially_mapped";
-    let partial = look.setting(STATS).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
+    let huge = look.host.geometry().huge.0;
+    let stats = format!(
+        "/sys/kernel/mm/transparent_hugepage/hugepages-{}kB/stats/nr_anon_partially_mapped",
+        huge >> 10
+    );
+    let partial = look.setting(&stats).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
     let (Some((quote, partial)), Some(total)) = (partial, look.memory_bytes()) else {
         return Answer::unknown(&[HUGE_STATS]);
     };
-    let held = partial * f64::from(2 << 20);
+    let held = partial * huge as f64;
     let percent = held / total * 100.0;
     let text = format!(
         "{} huge pages are partially mapped: {} are held of which up to as much is waste, \

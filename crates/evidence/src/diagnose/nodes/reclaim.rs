@@ -6,6 +6,7 @@ use crate::diagnose::narrow::Narrow;
 use crate::diagnose::remedy::{self, Reach, Remedy};
 use crate::functions::RECLAIM;
 use crate::hugetlb::tables;
+use hugewise_base::size::Size;
 use hugewise_base::units::{Bytes, saturating_u64};
 
 /// What [`shown`] looks at.
@@ -18,9 +19,6 @@ const SHOWN: [Field; 7] = [
     Field::MemTotal,
     Field::MemFree,
 ];
-
-/// Bytes of a scanned page: sysstat counts base pages of x86.
-const BASE_PAGE: f64 = 4096.0;
 
 /// Most times of reclaim that are quoted one by one.
 const SAID_MAX: usize = 24;
@@ -112,15 +110,15 @@ fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swi
     };
     let swing = Swing { low, high };
     let scanned = || {
-        let bytes = scans.as_ref().and_then(|scans| scanned_bytes(scans, &swing));
-        bytes.is_none_or(|bytes| 2.0 * bytes >= high.value - low.value)
+        let pages = scans.as_ref().and_then(|scans| scanned_pages(scans, &swing));
+        pages.is_none_or(|pages| 2.0 * pages * look.base_page() >= high.value - low.value)
     };
     if swings && !ample() && scanned() { Ok(swing) } else { Err(true) }
 }
 
-/// What was scanned from its low to its high; `None`: nobody counted. What is freed was scanned
-/// before: where much less was, a program ended, or a file was deleted.
-fn scanned_bytes(scans: &Line, swing: &Swing) -> Option<f64> {
+/// Base pages that were scanned from its low to its high; `None`: nobody counted. What is freed was
+/// scanned before: where much less was, a program ended, or a file was deleted.
+fn scanned_pages(scans: &Line, swing: &Swing) -> Option<f64> {
     let span = Interval { from: swing.low.at, to: swing.high.at };
     let mut points = scans.points.as_slice();
     // Those with times are in their order, and there may be many swings.
@@ -132,7 +130,7 @@ fn scanned_bytes(scans: &Line, swing: &Swing) -> Option<f64> {
     let values = points.iter().filter(|point| span.holds(point.at)).map(|point| point.value);
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
     let seconds = swing.high.at?.0.saturating_sub(swing.low.at?.0);
-    (count > 0 && seconds > 0).then(|| sum / count as f64 * seconds as f64 * BASE_PAGE)
+    (count > 0 && seconds > 0).then(|| sum / count as f64 * seconds as f64)
 }
 
 fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
@@ -345,14 +343,15 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
     if !answer.is_yes() {
         return answer;
     }
-    let segments = segments(look);
+    let base = look.host.geometry().base;
+    let (segments, page) = (segments(look), Size(base.0));
     let said = look.state(Field::PageTables).map(|tables| {
         let all: Vec<tables::Segment> = segments.iter().map(|(_, s)| s.clone()).collect();
-        tables::attribute(bytes(tables.value), look.memory_bytes().map(bytes), &all)
+        tables::attribute(bytes(tables.value), look.memory_bytes().map(bytes), &all, base)
     });
     let mapped = said.as_ref().and_then(|said| {
         Some(Evidence::derived(format!(
-            "that many 8-byte entries map {} in 4 KiB pages, {:.0} times the memory: many \
+            "that many 8-byte entries map {} in {page} pages, {:.0} times the memory: many \
              processes map the same pages",
             write::bytes(said.mapped.0 as f64),
             said.times_memory?
@@ -360,7 +359,8 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
     });
     let costliest = said.and_then(|said| said.costliest);
     let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
-        look.say(&pool, "HugePages_Total 0: no HugeTLB pool: shared memory is in 4 KiB pages")
+        let text = format!("HugePages_Total 0: no HugeTLB pool: shared memory is in {page} pages");
+        look.say(&pool, &text)
     });
     let size = costliest.as_ref().map(|segment| segment.bytes.0 as f64);
     let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
@@ -377,7 +377,7 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
 }
 
 /// What removes page tables first: the shared segment in HugeTLB pages, of which each needs one
-/// entry instead of 512, with its size where that is known; then the other steps.
+/// entry instead of hundreds, with its size where that is known; then the other steps.
 fn cure_of_tables(size: Option<f64>) -> Vec<Remedy> {
     let ladder = remedy::ladder("page_tables").unwrap_or_default();
     let (mut steps, others): (Vec<Remedy>, Vec<Remedy>) =
@@ -437,7 +437,7 @@ fn segment(
         costliest.name,
         write::bytes(seen.value),
         write::counted(costliest.attached as f64, "process", "processes"),
-        write::bytes(costliest.tables().0 as f64)
+        write::bytes(costliest.tables_in(look.host.geometry().base).0 as f64)
     );
     Some(look.say(seen, &text))
 }

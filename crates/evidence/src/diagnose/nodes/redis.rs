@@ -3,6 +3,7 @@
 use super::prelude::*;
 use super::servers::{any, name, parts, setting, state, worst};
 use hugewise_base::count::counted;
+use hugewise_base::size::Size;
 
 const KIND: &str = "redis";
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -165,7 +166,8 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
             );
             look.say(&top.seen, &text)
         });
-        let huge = setting(look, THP, ": a write to new memory clears 2 MiB first");
+        let size = Size(look.host.geometry().huge.0);
+        let huge = setting(look, THP, &format!(": a write to new memory clears {size} first"));
         let huge = huge.filter(|evidence| write && evidence.text.contains("[always]"));
         if let Some(cpu) = state(look, Field::ServerCpu, server) {
             let text = format!("{server} used {} of one CPU", percent(cpu.value));
@@ -227,12 +229,14 @@ pub(super) fn fork(look: &Look<'_>) -> Answer {
         let evidence = vec![look.say(&seen, &text)];
         let slow = of_gib.is_some_and(|each| each >= look.limit(T::ForkSlow));
         let felt = seen.value >= look.limit(T::ForkFelt);
-        // In huge pages each write after the fork copies 2 MiB as well.
+        // In huge pages each write after the fork copies a whole one as well.
         let huge = look.top(Field::HugeFound);
         if longest < look.limit(T::ForkHigh) && !(felt && (slow || huge.is_some())) {
             return Some(Answer::no(evidence));
         }
-        let small = setting(look, THP, ": a fork copies 8 bytes of page tables for each 4 KiB");
+        let page = Size(look.host.geometry().base.0);
+        let text = format!(": a fork copies 8 bytes of page tables for each {page}");
+        let small = setting(look, THP, &text);
         let small = small.filter(|evidence| !evidence.text.contains("[always]"));
         let follows = Evidence::derived("until the fork is done no client is served");
         Some(

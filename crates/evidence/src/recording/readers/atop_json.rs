@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::atop::{Disk, Sampler};
+use crate::recording::base_page::ASSUMED_BYTES;
 use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
 
 /// How much of the text is read to recognise it.
@@ -116,7 +117,7 @@ impl Json {
             (Field::Committed, of("SWP", "committed")),
         ];
         sampler.memory(&amounts, out);
-        let bytes = |key: &str| of("PAG", key).map(|pages| pages * PAGE_BYTES);
+        let bytes = |key: &str| of("PAG", key).map(|pages| pages * ASSUMED_BYTES);
         let paging = [
             (Field::Scan, of("PAG", "pgscans")),
             (Field::AllocStall, of("PAG", "allocstall")),
@@ -200,9 +201,6 @@ impl Json {
         }
     }
 }
-
-/// The size of a base page on x86 and most arm64 kernels.
-const PAGE_BYTES: f64 = 4096.0;
 
 /// Whether a sample is of sums since boot. atop marks such samples in its text only; in them the
 /// oldest processes (1: init, 2: kthreadd) are new. Without these two, the first sample is taken

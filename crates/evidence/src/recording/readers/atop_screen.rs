@@ -2,9 +2,10 @@
 //! line. atop(1), version 2.
 
 use super::prelude::*;
+use crate::recording::base_page::ASSUMED_BYTES;
 
 /// Counts of base pages.
-const PAGE: f64 = 4096.0;
+const PAGE: f64 = ASSUMED_BYTES;
 const MB: f64 = 1_048_576.0;
 /// `Mbps` of a link, in bytes a second.
 const MEGABIT: f64 = 125_000.0;

@@ -3,10 +3,9 @@
 use super::prelude::*;
 use std::collections::BTreeSet;
 
+use crate::recording::base_page::{ASSUMED, Told, of_orders};
 use hugewise_base::parse::buddyinfo::{ZoneFree, fmfi_total, free_blocks_at_or_above, parse};
-
-/// A huge page of 2 MiB is 2 to the power 9 pages of 4 KiB.
-const HUGE_PAGE_ORDER: usize = 9;
+use hugewise_base::units::Geometry;
 
 /// Most zones of one reading: 1024 NUMA nodes with five each.
 const ZONES_MAX: usize = 5120;
@@ -58,9 +57,13 @@ impl Reader for Buddyinfo {
     fn end(&mut self, out: &mut Builder) {
         let zones = std::mem::take(&mut self.zones);
         self.seen.clear();
-        if let Some(index) = fmfi_total(&zones, HUGE_PAGE_ORDER) {
+        let told = zones.first().and_then(|zone| of_orders(zone.free_blocks.len()));
+        told.into_iter().for_each(|bytes| out.base_page(Told::Orders, bytes));
+        let order = told.map_or(ASSUMED, Geometry::of_base).huge_order();
+        let order = usize::try_from(order).unwrap_or(usize::MAX);
+        if let Some(index) = fmfi_total(&zones, order) {
             out.put(Field::Fmfi, &Subject::Machine, None, index);
-            let blocks = free_blocks_at_or_above(&zones, HUGE_PAGE_ORDER);
+            let blocks = free_blocks_at_or_above(&zones, order);
             out.put(Field::FreeHugeBlocks, &Subject::Machine, None, blocks as f64);
         }
     }

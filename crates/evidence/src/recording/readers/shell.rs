@@ -7,8 +7,10 @@ use super::links;
 use super::prelude::*;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
 use crate::recording::Met;
+use crate::recording::base_page::Told;
 use crate::recording::cgroup_file::{CGROUPS, folder_in, shape};
 use crate::recording::expected::{PRESSURE, is_setting, is_value};
+use hugewise_base::units::Bytes;
 
 /// A command that shows files, where no prompt stands before it.
 fn shows_files(line: &str) -> Option<&str> {
@@ -170,6 +172,14 @@ impl Shell {
             Some(Met::Kernel) => {
                 out.resume(SourceKind::Settings, out.line());
                 out.setting("kernel", value);
+            }
+            Some(Met::Machine) => {
+                out.resume(SourceKind::Settings, out.line());
+                out.machine(value);
+            }
+            Some(Met::BasePage(bytes)) => {
+                out.resume(SourceKind::Settings, out.line());
+                out.base_page(Told::Stated, Bytes(bytes));
             }
             Some(Met::OpenFiles(pid, files)) => {
                 out.resume(SourceKind::Cgroups, out.line());

@@ -3,6 +3,7 @@
 
 use super::meminfo::{find, keys};
 use super::prelude::*;
+use crate::recording::base_page::ASSUMED_BYTES;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -33,7 +34,6 @@ const BY_ZONE: [(&str, Field); 3] = [
 /// `pgsteal_*` before.
 pub(super) const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
-const PAGE_BYTES: f64 = 4096.0;
 /// Pages, which are told in bytes: those that were swapped, and pages of now.
 const PAGES: [(&str, Field); 5] = [
     ("pswpin", Field::SwapInCount),
@@ -85,7 +85,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 /// Puts a count by its name.
 pub(super) fn put(name: &str, value: f64, out: &mut Builder) {
     if let Some(field) = find(&PAGES, name) {
-        out.put(field, &Subject::Machine, None, value * PAGE_BYTES);
+        out.put(field, &Subject::Machine, None, value * ASSUMED_BYTES);
     } else if let Some(field) = find(&COUNTS, name) {
         out.put(field, &Subject::Machine, None, value);
     }

@@ -6,9 +6,6 @@ use super::prelude::*;
 /// The setting of which a zone's `min` is its part.
 const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
 
-/// KiB of a base page.
-const PAGE_KIB: u64 = 4;
-
 /// `Node 0, zone   Normal`, with no numbers behind it: `/proc/buddyinfo` has some.
 fn zone(line: &str) -> bool {
     let words = words(line);
@@ -43,8 +40,7 @@ impl Reader for Zoneinfo {
 
     fn end(&mut self, out: &mut Builder) {
         if self.kept_pages > 0 {
-            let kib = self.kept_pages.saturating_mul(PAGE_KIB);
-            out.setting(MIN_FREE, &kib.to_string());
+            out.setting_in_pages(MIN_FREE, self.kept_pages);
         }
     }
 }

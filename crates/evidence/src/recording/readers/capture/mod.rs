@@ -28,8 +28,10 @@ use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
 use self::stacks::Stacks;
 use super::storage::Mounts;
+use crate::recording::base_page::Told;
 use crate::recording::{Builder, Protocol, SourceKind};
 use hugewise_base::parse::tcp_table::Row;
+use hugewise_base::units::Bytes;
 
 /// Files below these are settings, or say what kernel it is.
 const SETTINGS: [&str; 6] = [
@@ -127,6 +129,8 @@ impl Capture {
             out.input_problem("a sample without local time: its values have no time");
         }
         let passed_s = self.follow(&header, out);
+        let page = header.page_bytes.map(Bytes);
+        page.into_iter().for_each(|page| out.base_page(Told::Stated, page));
         let files = self.of_usual_size(files, out);
         settings(&files, out);
         mounts(&files, out);

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::measure::Measure;
+use crate::recording::base_page::ASSUMED_BYTES;
 use crate::recording::readers::glance::bits;
 use crate::recording::readers::sysstat::of_key;
 use crate::recording::readers::words::{command_name, count};
@@ -201,7 +202,12 @@ fn column(row: &Row) -> Column {
 
 fn product(row: &Row) -> Product {
     let [_, parts, factor, field] = row.fields();
-    Product { columns: columns(parts), factor: row.number(factor), field: of_key(row, field) }
+    Product { columns: columns(parts), factor: amount(row, factor), field: of_key(row, field) }
+}
+
+/// A number, or the bytes of a base page.
+fn amount(row: &Row, factor: &str) -> f64 {
+    if factor == "page" { ASSUMED_BYTES } else { row.number(factor) }
 }
 
 fn difference(row: &Row) -> Difference {

@@ -11,6 +11,8 @@ pub(super) struct Banner {
     /// Midnight of the day.
     pub(super) date: Option<Stamp>,
     cpus: Option<u32>,
+    /// The architecture, such as `x86_64`.
+    machine: Option<String>,
 }
 
 /// A line that this function takes for the first one of a tool's.
@@ -39,6 +41,7 @@ pub(super) fn parse(line: &str, comma: bool) -> Option<Banner> {
         Some(at) => rest.get(..at)?,
         None => rest.split('(').next()?,
     };
+    let machine = arch.map(|arch| arch.trim_matches('_').to_owned());
     let cpus = rest
         .rsplit_once('(')
         .and_then(|(_, inside)| words(inside).first()?.parse().ok().filter(|cpus| *cpus > 0));
@@ -47,6 +50,7 @@ pub(super) fn parse(line: &str, comma: bool) -> Option<Banner> {
         host: host.trim().to_owned(),
         date: self::date(date, comma),
         cpus,
+        machine,
     })
 }
 
@@ -59,6 +63,7 @@ impl Banner {
     /// Puts what it says, but for the name.
     pub(super) fn put(&self, out: &mut Builder) {
         out.setting("kernel", &self.kernel);
+        self.machine.iter().for_each(|machine| out.machine(machine));
         out.put_known(Field::CpuCount, &Subject::Machine, None, self.cpus.map(f64::from));
     }
 }

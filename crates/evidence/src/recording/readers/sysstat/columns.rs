@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::recording::Field;
+use crate::recording::base_page::ASSUMED_BYTES;
 use crate::table::{Row, list, table};
 
 /// What the rows of a table are about.
@@ -113,7 +114,7 @@ pub(in super::super) fn factor(row: &Row, unit: &str) -> f64 {
         "kB" => 1024.0,
         "MB" => 1024.0 * 1024.0,
         "sector" => 512.0,
-        "page" => 4096.0,
+        "page" => ASSUMED_BYTES,
         _ => row.refuse("an unknown unit"),
     }
 }

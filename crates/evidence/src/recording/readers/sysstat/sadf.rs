@@ -51,6 +51,7 @@ fn is_sadf(bytes: &[u8]) -> bool {
 struct Host {
     name: Option<String>,
     kernel: Option<String>,
+    machine: Option<String>,
     cpus: Option<f64>,
     date: Option<Stamp>,
     begun: bool,
@@ -80,8 +81,8 @@ fn kind_of(bytes: &[u8]) -> SourceKind {
 impl Host {
     /// Nothing is known yet.
     fn of(kind: SourceKind) -> Self {
-        let (name, kernel, cpus, date, first) = (None, None, None, None, None);
-        Self { name, kernel, cpus, date, begun: false, kind, first, reports: 0 }
+        let (name, kernel, machine, cpus, date, first) = (None, None, None, None, None, None);
+        Self { name, kernel, machine, cpus, date, begun: false, kind, first, reports: 0 }
     }
 
     fn begin(&mut self, out: &mut Builder) {
@@ -96,6 +97,7 @@ impl Host {
         if let Some(kernel) = &self.kernel {
             out.setting("kernel", kernel);
         }
+        self.machine.iter().for_each(|machine| out.machine(machine));
         out.put_known(
             Field::CpuCount,
             &Subject::Machine,
@@ -108,6 +110,7 @@ impl Host {
         match key {
             "nodename" => self.name = value.as_str().map(str::to_owned),
             "release" => self.kernel = value.as_str().map(str::to_owned),
+            "machine" => self.machine = value.as_str().map(str::to_owned),
             "number-of-cpus" => self.cpus = value.as_f64(),
             "file-date" | "date" => {
                 self.date = value.as_str().and_then(|text| banner::date(text, false));

@@ -122,6 +122,7 @@ impl Xml {
 
     fn text(&mut self, name: &str, text: &str, out: &mut Builder) {
         match name {
+            "machine" => out.machine(text),
             "release" => out.setting("kernel", text),
             "number-of-cpus" => {
                 let cpus = text.parse::<f64>().ok().filter(|cpus| *cpus > 0.0);
