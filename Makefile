@@ -12,12 +12,13 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench peers soak shop lint deps hooks clean install uninstall dist
+.PHONY: help try test bench peers soak shop lint deps hooks clean install uninstall package dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
 	@echo 'make install  build, and install to PREFIX (/usr/local) below DESTDIR; also uninstall'
-	@echo 'make dist   a static tarball and a Debian package, in target/dist'
+	@echo 'make package  a static tarball and a Debian package for this machine, in target/dist'
+	@echo 'make dist   the same for x86-64 and for arm64'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
 	@echo 'make peers  how much is read of the data of other tools in DIR'
@@ -64,9 +65,17 @@ endif
 	chmod -R u=rwX,go=rX '$(SHARED)'
 	@echo 'Installed $(ROOT)/bin/hugewise. As a service: systemctl enable --now hugewise'
 
-dist:
+package:
 	@scripts/deps.sh build
 	@scripts/dist.sh
+
+# Where there is nothing to build for arm64 with, that is said, and the rest is made all the same.
+ARM64 = $(or $(CARGO_TARGET_DIR),target)/cross/aarch64-unknown-linux-gnu/dist/hugewise
+dist: package
+ifeq ($(filter aarch64-%,$(HOST)),)
+	@cargo run --quiet -p xtask -- cross build --profile dist -p hugewise && \
+	    MACHINE=aarch64 PROGRAM='$(ARM64)' scripts/dist.sh || [ $$? = 77 ]
+endif
 
 # Settings that a running manager changed go back when it is stopped: do that first.
 uninstall:

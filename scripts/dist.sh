@@ -3,12 +3,13 @@
 # one static program.
 # The same commit gives the same bytes.
 #   PROGRAM=FILE   this program instead of one built for it
+#   MACHINE=NAME   the machine that it is for, as uname -m calls it, where that is another one
 #   OUTPUT=DIR     another place
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-machine=$(uname -m)
+machine=${MACHINE:-$(uname -m)}
 case $machine in
     x86_64) architecture=amd64 ;;
     aarch64) architecture=arm64 ;;

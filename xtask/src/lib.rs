@@ -1,7 +1,8 @@
 //! What the project needs to check itself: guest kernels ([`vm`]), and house rules, which are
-//! tests (`xtask/tests/tidy`); and what is made from its source: manual pages and completions
-//! ([`pages`]).
+//! tests (`xtask/tests/tidy`); programs for arm64 ([`cross`]); and what is made from its source:
+//! manual pages and completions ([`pages`]).
 
+pub mod cross;
 pub mod pages;
 pub mod vm;
 

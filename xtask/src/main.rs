@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use xtask::cross::Toolchain;
 use xtask::pages;
 use xtask::vm::{self, Config};
 
@@ -29,9 +30,17 @@ enum Command {
         /// The directory
         share: PathBuf,
     },
+    /// Run cargo so that it builds static programs for arm64, in target/cross
+    ///
+    /// Ends with 77, and a reason, where the toolchain cannot be had.
+    Cross {
+        /// Arguments of cargo, such as 'build --profile dist -p hugewise'
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        cargo: Vec<String>,
+    },
     /// Boot a stock Debian kernel with a static binary as its only program
     Vm {
-        /// 5.10, 6.1, 6.12 or newest
+        /// 5.10, 6.1, 6.12 or newest; arm64-6.12, arm64-16k or arm64-newest
         #[arg(long, default_value = "6.12")]
         kernel: String,
         #[arg(long, default_value_t = vm::MEMORY_MIB)]
@@ -68,11 +77,33 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Command::Cross { cargo } => cross(&cargo),
         Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
             let time_limit = Duration::from_secs(time_limit_s);
             let new = Config::new(&kernel, &init);
             let silence_limit = time_limit;
             boot(&Config { files, memory_mib, append, time_limit, silence_limit, ..new })
+        }
+    }
+}
+
+fn cross(arguments: &[String]) -> ExitCode {
+    /// What scripts take for "this machine cannot".
+    const SKIPPED: u8 = 77;
+    let toolchain = match Toolchain::fetch() {
+        Ok(toolchain) => toolchain,
+        Err(error) => {
+            eprintln!("no programs for arm64: {error}");
+            let unavailable = matches!(error, vm::Error::Unavailable(_));
+            return if unavailable { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE };
+        }
+    };
+    match toolchain.cargo(arguments).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: cannot run cargo: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The live tests, again, on other kernels.
 //!
 //! Boots each kernel with the live test binary (`crates/app/tests/live.rs`) as `/init` and makes
-//! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, and
-//! one of them once more with two NUMA nodes; with `HUGEWISE_SOAK=1` all kernels.
+//! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, one
+//! of them once more with two NUMA nodes, and one of arm64 with the tests that its memory and pages
+//! matter to; with `HUGEWISE_SOAK=1` all kernels.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
@@ -12,6 +13,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use xtask::cross::Toolchain;
 use xtask::vm::guest::{LIVE, Outcome, outcomes};
 use xtask::vm::{self, Config, Error};
 
@@ -35,22 +37,63 @@ struct Guest {
     name: &'static str,
     series: &'static str,
     nodes: u32,
+    memory_mib: u32,
     /// Only tests whose name holds this.
     only: Option<&'static str>,
+    /// Only these, where there are any.
+    named: &'static [&'static str],
 }
 
 impl Guest {
     const fn of(series: &'static str) -> Self {
-        Self { name: series, series, nodes: 1, only: None }
+        let memory_mib = vm::MEMORY_MIB;
+        Self { name: series, series, nodes: 1, memory_mib, only: None, named: &[] }
+    }
+
+    /// One of arm64: all of its memory lies in zone DMA.
+    const fn of_arm64(series: &'static str, named: &'static [&'static str]) -> Self {
+        Self { memory_mib: 2048, named, ..Self::of(series) }
+    }
+
+    const fn is_arm64(&self) -> bool {
+        !self.named.is_empty()
     }
 }
 
 /// What depends on nodes and on nothing else.
-const NUMA: Guest = Guest { name: "numa", series: "6.12", nodes: 2, only: Some("numa") };
+const NUMA: Guest = Guest { name: "numa", nodes: 2, only: Some("numa"), ..Guest::of("6.12") };
+
+/// What depends on zones, on the size of pages or on the architecture: promotion, the waste that
+/// comes back, data, settings, and what the kernel offers.
+const OF_ARM64: [&str; 9] = [
+    "kernel_names_itself",
+    "doctor_names_the_tier_of_this_kernel",
+    "doctor_answers_and_changes_no_setting",
+    "dense_memory_becomes_huge",
+    "sparse_memory_stays_small",
+    "zero_pages_come_back_or_it_is_said",
+    "settings_are_owned_and_put_back",
+    "settings_come_back_by_revert_after_a_kill",
+    "writers_find_no_wrong_word",
+];
+
+/// The same, but what reckons with huge pages of 2 MiB: there they have 32.
+const OF_16K: [&str; 4] = [
+    "kernel_names_itself",
+    "doctor_names_the_tier_of_this_kernel",
+    "doctor_answers_and_changes_no_setting",
+    "settings_come_back_by_revert_after_a_kill",
+];
 
 fn guests() -> Vec<Guest> {
     let series: &[_] = if soak() { &["6.12", "6.1", "5.10", "newest"] } else { &["6.12", "6.1"] };
-    series.iter().copied().map(Guest::of).chain([NUMA]).collect()
+    let mut all: Vec<Guest> = series.iter().copied().map(Guest::of).chain([NUMA]).collect();
+    all.push(Guest::of_arm64("arm64-6.12", &OF_ARM64));
+    if soak() {
+        all.push(Guest::of_arm64("arm64-newest", &OF_ARM64));
+        all.push(Guest::of_arm64("arm64-16k", &OF_16K));
+    }
+    all
 }
 
 /// A filter such as `6.1/` boots that guest only; `6.12/collapse` runs only matching tests there.
@@ -61,26 +104,44 @@ fn wanted(args: &Arguments, guest: &Guest) -> bool {
 
 fn run_guests(args: &Arguments) -> Vec<Trial> {
     let guests = guests().into_iter().filter(|guest| wanted(args, guest));
-    match build() {
-        Ok(programs) => {
-            // scripts/test.sh waits for it: from here on cargo's lock is free.
-            println!("guests boot");
-            let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
-            // Side by side: the tests of a guest mostly wait for the next tick of a manager.
-            std::thread::scope(|scope| {
-                let programs = &programs;
-                let start = |guest| scope.spawn(move || run_guest(guest, programs, filter));
-                let guests: Vec<_> = guests.map(start).collect();
-                let trials = guests.into_iter().map(|guest| guest.join());
-                trials.flat_map(|trials| trials.expect("a guest's thread does not panic")).collect()
-            })
-        }
-        Err(error) => {
-            let text = error.to_string();
-            let skip = matches!(error, Error::Unavailable(_));
-            guests.map(|guest| boot_trial(guest.name, skip, &text)).collect()
-        }
+    let (arm64, guests): (Vec<Guest>, Vec<Guest>) = guests.partition(Guest::is_arm64);
+    let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
+    // Each guest runs beside the others: its tests mostly wait for the next tick of a manager.
+    std::thread::scope(|scope| {
+        let of_arm64 = scope.spawn(move || run_built(&arm64, build_for_arm64, filter));
+        let mut trials = run_built(&guests, build, filter);
+        trials.extend(of_arm64.join().expect("a guest's thread does not panic"));
+        trials
+    })
+}
+
+/// Builds what guests need, and boots them.
+fn run_built(
+    guests: &[Guest],
+    build: fn() -> vm::Result<Programs>,
+    filter: Option<&str>,
+) -> Vec<Trial> {
+    if guests.is_empty() {
+        return Vec::new();
     }
+    let programs = match build() {
+        Ok(programs) => programs,
+        Err(error) => {
+            let skip = matches!(error, Error::Unavailable(_));
+            let text = error.to_string();
+            return guests.iter().map(|guest| boot_trial(guest.name, skip, &text)).collect();
+        }
+    };
+    std::thread::scope(|scope| {
+        let programs = &programs;
+        let start = |guest: &Guest| {
+            let guest = *guest;
+            scope.spawn(move || run_guest(guest, programs, filter))
+        };
+        let guests: Vec<_> = guests.iter().map(start).collect();
+        let trials = guests.into_iter().map(|guest| guest.join());
+        trials.flat_map(|trials| trials.expect("a guest's thread does not panic")).collect()
+    })
 }
 
 struct Programs {
@@ -106,14 +167,18 @@ fn run_guest(guest: Guest, programs: &Programs, filter: Option<&str>) -> Vec<Tri
 
 /// The results of one boot; an error is the end of a guest that crashed before the first test.
 fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<Trial>, String> {
-    let Guest { name: kernel, series, nodes, only } = guest;
+    let Guest { name: kernel, series, nodes, memory_mib, only, named } = guest;
     let (mut config, mut began) = (Config::new(series, &programs.live), false);
-    config.nodes = nodes;
+    (config.nodes, config.memory_mib) = (nodes, memory_mib);
     config.files.push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
     if soak() {
         config.append = "HUGEWISE_SOAK=1".to_string();
         config.time_limit *= 6;
         config.silence_limit *= 6;
+    }
+    if !named.is_empty() {
+        let names = named.join(",");
+        config.append = format!("{} HUGEWISE_LIVE=only,{names}", config.append);
     }
     if let Some(filter) = filter.filter(|filter| !filter.is_empty()).or(only) {
         // What follows the two dashes becomes arguments of init, that is, of the live tests.
@@ -164,9 +229,23 @@ fn boot_trial(kernel: &str, skip: bool, why: &str) -> Trial {
 /// Builds what the guest needs, or finds it built: the whole workspace, as `cargo test --workspace`
 /// does, so that nothing is compiled twice.
 fn build() -> vm::Result<Programs> {
-    let output = Command::new(env!("CARGO"))
-        .args(["build", "--workspace", "--bins", "--test", "live", "--message-format=json"])
-        .current_dir(xtask::workspace_root())
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--workspace"]).current_dir(xtask::workspace_root());
+    let programs = built(&mut cargo)?;
+    // scripts/test.sh waits for it: from here on cargo's lock is free.
+    println!("guests boot");
+    Ok(programs)
+}
+
+/// The same for arm64, in a folder and with a lock of its own.
+fn build_for_arm64() -> vm::Result<Programs> {
+    let toolchain = Toolchain::fetch()?;
+    built(&mut toolchain.cargo(&["build".into(), "-p".into(), "hugewise".into()]))
+}
+
+fn built(cargo: &mut Command) -> vm::Result<Programs> {
+    let output = cargo
+        .args(["--bins", "--test", "live", "--message-format=json"])
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|e| Error::Failed(format!("cannot start cargo: {e}")))?;
