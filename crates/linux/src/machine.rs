@@ -61,7 +61,7 @@ fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
 fn sizes(root: &Root, geometry: Geometry, zones: Option<&[ZoneFree]>) -> Vec<SizeSample> {
     let top = thp_choice(root, "enabled");
     let mut all = Vec::new();
-    for size in fault_size::SIZES.into_iter().filter(|size| *size < geometry.huge) {
+    for size in fault_size::sizes(geometry.base).into_iter().filter(|s| *s < geometry.huge) {
         let dir = format!("hugepages-{}kB", size.0 >> 10);
         let own = thp_choice(root, &format!("{dir}/enabled"));
         let files = ThpFiles { top: top.clone(), per_size: own, ..ThpFiles::default() };
@@ -152,7 +152,7 @@ pub struct Folios {
 /// What the kernel counts of folios of multi-size THP; 0 where it does not.
 pub fn folios(root: &Root) -> Folios {
     let mut all = Folios::default();
-    for size in fault_size::SIZES {
+    for size in fault_size::sizes(geometry(root).base) {
         let count = |name: &str| {
             let file = format!("{THP_DIR}/hugepages-{}kB/stats/{name}", size.0 >> 10);
             root.read_line(file).ok().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0)
@@ -179,7 +179,7 @@ pub fn thp_mode(root: &Root, geometry: Geometry) -> Option<ThpMode> {
     let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
     let per_size = thp_choice(root, &format!("{per_size_dir}/enabled"));
     let top = thp_choice(root, "enabled");
-    let files = ThpFiles { top, per_size, defrag: None, max_ptes_none: None, per_size_dir };
+    let files = ThpFiles { top, per_size, per_size_dir, ..ThpFiles::default() };
     files.effective().map(|(mode, _)| mode)
 }
 
@@ -201,6 +201,7 @@ pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
             .ok()
             .and_then(|text| text.trim().parse().ok()),
         per_size_dir,
+        pages_per_huge: geometry.pages_per_huge(),
     }
 }
 

@@ -154,6 +154,11 @@ pub struct Promote {
     pub watch_ms: u64,
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
+    /// Nothing is made huge where one call is expected to hold a program's lock for longer: where a
+    /// huge page has 512 MiB, as on arm64 with base pages of 64 KiB. Default 50: a huge page of 32
+    /// MiB takes 11 ms, one of 512 MiB 180 ms, at the 0.7 ms that one of 2 MiB takes
+    /// (`docs/measurements.md#remote-collapse`).
+    pub call_most_ms: u64,
     /// Promote regions whose pages lie on several NUMA nodes, too: the huge page lies on the node
     /// of most of them. Default false. Meant for memory that is spread over nodes on purpose.
     pub mixed_nodes: bool,
@@ -177,6 +182,7 @@ impl Default for Promote {
             bloat_budget_most_percent: 0.0,
             watch_ms: 3_000,
             allow_under_never: false,
+            call_most_ms: 50,
             mixed_nodes: false,
             warm: Warm::Auto,
             burst: Burst::Once,
@@ -455,8 +461,9 @@ pub struct Settings {
     /// Change the files that the mode owns (`docs/how-to/give-back.md#choose-a-mode`), through the
     /// trail. Default true.
     pub own: bool,
-    /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher. Default 51 =
-    /// 512 x (1 - 0.90).
+    /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher, of 512 base pages: where a
+    /// huge page has more, so many times as many. Default 51 = 512 x (1 - 0.90). Collapses to
+    /// smaller sizes (Linux 7.3) know 0 and 511 only, and take anything else for 0.
     pub max_ptes_none: u32,
     /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that
     /// khugepaged does not refill what is given back: with 409, as others recommend

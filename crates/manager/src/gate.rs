@@ -35,6 +35,7 @@
 
 use crate::config::Config;
 use crate::limits::backoff::Backoffs;
+use crate::limits::budgets;
 use crate::limits::fault_size;
 use crate::limits::pressure::Pressure;
 use crate::limits::thresholds::Thresholds;
@@ -175,6 +176,8 @@ pub struct MachineFacts {
     pub thp: Option<ThpMode>,
     /// `promote.allow_under_never`.
     pub under_never: bool,
+    /// Making one huge page takes longer than `promote.call_most_ms`.
+    pub too_large: bool,
     /// Little memory is left.
     pub short: bool,
     /// A huge page could not be allocated a moment ago.
@@ -208,6 +211,7 @@ impl MachineFacts {
             promotes: config.promote.enabled,
             thp: machine.thp,
             under_never: config.promote.allow_under_never,
+            too_large: budgets::call_prior(machine.geometry) > Ns::ms(config.promote.call_most_ms),
             short: state.limits.pressure.on_machine().is_some(),
             allocation_waits: state.limits.backoffs.allocation(now).is_some(),
             free_huge: machine.free_huge,
@@ -376,6 +380,8 @@ gates! {
         |machine| machine.thp.is_none();
     Machine binds OperatorNever: "the switch says 'never', and promote.allow_under_never is false",
         |machine| machine.thp == Some(ThpMode::Never) && !machine.under_never;
+    Machine binds HugePageTooLarge: "one call takes longer than promote.call_most_ms",
+        |machine| machine.too_large;
     Machine binds LowMemory: "little memory is left on the machine", |machine| machine.short;
     Machine binds AllocationBackoff: "a huge page could not be allocated a moment ago",
         |machine| machine.allocation_waits;

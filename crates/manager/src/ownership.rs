@@ -6,7 +6,7 @@ use crate::limits::huge_faults::HugeFaults;
 use crate::reason::SkipReason;
 use crate::snapshot::ThpMode;
 use hugewise_base::owner::Owner;
-use hugewise_base::units::Bytes;
+use hugewise_base::units::{Bytes, Geometry};
 
 /// Directory of the THP settings below the root.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
@@ -40,6 +40,8 @@ pub struct ThpFiles {
     pub defrag: Option<String>,
     /// `khugepaged/max_ptes_none`.
     pub max_ptes_none: Option<u32>,
+    /// Base pages of a huge page; 0: the usual number.
+    pub pages_per_huge: u32,
 }
 
 /// One wanted setting.
@@ -54,6 +56,13 @@ pub struct WantedSetting {
 }
 
 impl ThpFiles {
+    /// A setting that counts base pages of a usual huge page, in those of this machine's.
+    fn of_all(&self, pages: u32) -> u32 {
+        let usual = u64::from(Geometry::X86_64.pages_per_huge());
+        let ours = if self.pages_per_huge == 0 { usual } else { u64::from(self.pages_per_huge) };
+        u32::try_from(u64::from(pages) * ours / usual).unwrap_or(u32::MAX)
+    }
+
     /// The mode in force and the file that decides it.
     pub fn effective(&self) -> Option<(ThpMode, String)> {
         let top = || (self.top.as_deref(), format!("{THP_DIR}/enabled"));
@@ -90,7 +99,7 @@ pub fn wanted(
     // What the operator made stricter stays.
     let lower = |none: u32| files.max_ptes_none.is_none_or(|now| now > none);
     if mode == Mode::Guard {
-        let none = config.settings.guard_max_ptes_none;
+        let none = files.of_all(config.settings.guard_max_ptes_none);
         if lower(none) {
             let why = "khugepaged must not refill what is given back; arms the kernel's shrinker";
             want(file_none, none.to_string(), why);
@@ -106,7 +115,7 @@ pub fn wanted(
         let file = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
         want(file, PARKED_MS.to_string(), "hugewise promotes instead of khugepaged");
     }
-    let none = config.settings.max_ptes_none;
+    let none = files.of_all(config.settings.max_ptes_none);
     if lower(none) {
         want(file_none, none.to_string(), "khugepaged must not fill regions that are mostly empty");
     }
@@ -186,6 +195,7 @@ mod tests {
             per_size_dir: "hugepages-2048kB".into(),
             defrag: Some("madvise".into()),
             max_ptes_none: Some(511),
+            pages_per_huge: 512,
         }
     }
 
@@ -228,6 +238,17 @@ mod tests {
             let wanted = wanted(&Config::default(), mode, &strict).expect("allowed");
             assert!(wanted.iter().all(|w| !w.file.ends_with("max_ptes_none")), "{wanted:?}");
         }
+    }
+
+    #[test]
+    fn a_larger_huge_page_may_lack_as_much_of_it() {
+        let of_16k = ThpFiles {
+            max_ptes_none: Some(2047),
+            pages_per_huge: 2048,
+            ..files("madvise", Some("inherit"))
+        };
+        let file = "/khugepaged/max_ptes_none".to_owned();
+        assert!(written(&of_16k).contains(&(file, "204".into())));
     }
 
     #[test]

@@ -32,6 +32,9 @@ named! {
         "set 'madvise', or allow_under_never = true in the configuration";
     NoThp = "no_thp": "this kernel has no transparent huge pages",
         "needs a kernel with CONFIG_TRANSPARENT_HUGEPAGE";
+    HugePageTooLarge = "huge_page_too_large":
+        "one huge page is so large here that making it would hold the program up for too long",
+        "faults may hand out smaller ones: settings.fault_sizes; or raise promote.call_most_ms";
     NoPermission = "no_permission": "reading or advising this process is not allowed",
         "run as root, or with CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
     NoMechanism = "no_mechanism": "this kernel cannot do that from outside a process",

@@ -7,14 +7,16 @@ use crate::machine;
 use crate::root::Root;
 use hugewise_base::parse::kernel_release::KernelRelease;
 use hugewise_base::parse::{buddyinfo, pressure, thp_choice};
+use hugewise_base::size::Size;
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_manager::config::Config;
+use hugewise_manager::limits::budgets;
 use hugewise_manager::ownership::{THP_DIR, ThpFiles};
 use rustix::fs::{Access, AtFlags, CWD};
 use std::io;
 
 /// Per-VMA locks came with this release (include/linux/mm.h, `vma_start_read`).
 const PER_VMA_LOCK_SINCE: (u32, u32) = (6, 4);
-/// Order of a 2 MiB block, for how many blocks are free: a detail for people.
-const ORDER_2_MIB: usize = 9;
 
 pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
     let mm = "sys/kernel/mm";
@@ -85,7 +87,14 @@ pub(super) fn thp_files(root: &Root) -> ThpFiles {
 }
 
 fn transparent_huge_pages(root: &Root) -> Finding {
-    let why = "this kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)";
+    // `depends on ... !PREEMPT_RT` (mm/Kconfig).
+    let real_time = root.read_line("proc/version").is_ok_and(|text| text.contains("PREEMPT_RT"));
+    let why = match real_time {
+        true => {
+            "this kernel has no transparent huge pages: real-time kernels (PREEMPT_RT) have none"
+        }
+        false => "this kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)",
+    };
     if let Err(error) = root.read_line(format!("{THP_DIR}/enabled")) {
         return unreadable(root, &error, "sys/kernel/mm", why);
     }
@@ -93,10 +102,25 @@ fn transparent_huge_pages(root: &Root) -> Finding {
         Some((mode, file)) => {
             let mode = mode.name();
             let file = file.strip_prefix(THP_DIR).unwrap_or(&file).trim_start_matches('/');
-            Finding::with(format!("{file} is '{mode}'"))
+            Finding::with(format!("{file} is '{mode}'{}", too_large(machine::geometry(root))))
         }
         None => Finding::unknown("transparent_hugepage/enabled holds none of the known values"),
     }
+}
+
+/// What is said of huge pages that take too long to make while a program runs.
+fn too_large(geometry: Geometry) -> String {
+    let most = Ns::ms(Config::default().promote.call_most_ms);
+    let call = budgets::call_prior(geometry);
+    if call <= most {
+        return String::new();
+    }
+    format!(
+        "; a huge page has {}, and making one would hold a program up for about {} ms: programs \
+         are not promoted unless promote.call_most_ms allows it, and faults hand out smaller sizes",
+        Size(geometry.huge.0),
+        call.0 / 1_000_000
+    )
 }
 
 /// Whether mode `ingens` could write what it owns. Asked with access(2): nothing is opened.
@@ -177,11 +201,13 @@ fn free_blocks(root: &Root) -> Finding {
         Ok(text) => text,
         Err(error) => return unreadable(root, &error, "proc/version", "no /proc/buddyinfo"),
     };
-    let zones = buddyinfo::parse(&text).value;
-    match buddyinfo::fmfi_total(&zones, ORDER_2_MIB) {
+    let (zones, geometry) = (buddyinfo::parse(&text).value, machine::geometry(root));
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(usize::MAX);
+    match buddyinfo::fmfi_total(&zones, order) {
         Some(fmfi) => {
-            let free = buddyinfo::free_blocks_at_or_above(&zones, ORDER_2_MIB);
-            Finding::with(format!("{free} free 2 MiB blocks, FMFI {fmfi:.2}"))
+            let free = buddyinfo::free_blocks_at_or_above(&zones, order);
+            let size = Size(geometry.huge.0);
+            Finding::with(format!("{free} free {size} blocks, FMFI {fmfi:.2}"))
         }
         None => Finding::unknown("/proc/buddyinfo names no free memory"),
     }

@@ -43,7 +43,7 @@ impl Config {
     }
 
     /// Numbers: key, value, least and most.
-    fn counts(&self) -> [(&'static str, u64, u64, u64); 15] {
+    fn counts(&self) -> [(&'static str, u64, u64, u64); 16] {
         let Self { policy, promote, demote, scan, track, settings, .. } = self;
         let (guard, ingens) = (settings.guard_max_ptes_none, settings.max_ptes_none);
         let targets = u64::try_from(self.select.max_targets).unwrap_or(u64::MAX);
@@ -58,6 +58,7 @@ impl Config {
             ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),
             ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
             ("promote.watch_ms", promote.watch_ms, 0, 60_000),
+            ("promote.call_most_ms", promote.call_most_ms, 1, 60_000),
             ("demote.settle_ms", demote.settle_ms, 0, 3_600_000),
             ("demote.sample_interval_ms", demote.sample_interval_ms, 1_000, 86_400_000),
             ("select.max_targets", targets, 1, TARGETS_MAX as u64),

@@ -21,6 +21,7 @@ impl Manager {
         let bound = self.plan.bloat_bound.unwrap_or_default().max(least);
         let fmfi_high = self.config.watermark.fmfi_high;
         let facts = SizeFacts {
+            base: machine.geometry.base,
             offered: &machine.sizes,
             barred: self.barred(machine),
             unwritten: self.unwritten(machine),

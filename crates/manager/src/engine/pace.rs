@@ -2,14 +2,15 @@
 
 use super::claims::{Claim, Claims, differ, least_worked_first, strongest_first};
 use crate::decision::{Action, Motive, Queues};
+use crate::limits::budgets;
 use crate::reason::Limit;
 use crate::state::{State, Target};
 use hugewise_base::units::{Ns, ProcId, saturating_u64};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-/// Own CPU of one promotion before one was seen: the call (0.7 ms) and its re-check.
-const CPU_PRIOR: f64 = 800_000.0;
+/// Own CPU of the re-check before a promotion.
+const CHECK_NS: f64 = 100_000.0;
 
 /// The next turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub(super) fn next(
 ) -> Option<Turn> {
     let huge = state.machine.geometry.huge.0 as f64;
     let budgets = &state.limits.budgets;
+    // Own CPU of one promotion before one was seen.
+    let cpu_prior = budgets::call_prior(state.machine.geometry).0 as f64 + CHECK_NS;
     let bytes = (budgets.bytes.ready_at(huge, now), Limit::QuotaBytes);
     limits.clear();
     let whole = state.machine.geometry.pages_per_huge();
@@ -95,7 +98,7 @@ pub(super) fn next(
             Action::Demote if short => 0.0,
             _ => claim[0].worked,
         };
-        let cpu = (budgets.ready_for(CPU_PRIOR, worked, now), Limit::OwnCpu);
+        let cpu = (budgets.ready_for(cpu_prior, worked, now), Limit::OwnCpu);
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
         let (at, limit) = [cpu, bytes].into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
         if at > now {

@@ -78,6 +78,7 @@ fn no_policy_passes_a_wait_or_makes_huge_what_is_huge() {
 #[test]
 fn a_machine_that_says_never_is_obeyed_unless_that_was_meant() {
     let open = MachineFacts {
+        too_large: false,
         promotes: true,
         paused: false,
         thp: Some(ThpMode::Never),
@@ -90,6 +91,8 @@ fn a_machine_that_says_never_is_obeyed_unless_that_was_meant() {
     assert_eq!(reason(open), None);
     let never = MachineFacts { under_never: false, ..open };
     assert_eq!(reason(never), Some(SkipReason::OperatorNever));
+    let large = MachineFacts { too_large: true, ..open };
+    assert_eq!(reason(large), Some(SkipReason::HugePageTooLarge));
     let paused = MachineFacts { paused: true, ..never };
     assert_eq!(reason(paused), Some(SkipReason::Paused), "the first one counts");
     let none = MachineFacts { free_huge: Some(0), ..open };

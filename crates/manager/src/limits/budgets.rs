@@ -5,9 +5,15 @@ use crate::config::Config;
 use crate::decision::Call;
 use hugewise_base::units::{Geometry, Ns};
 
-/// Expected duration of a collapse before the first one was seen: 0.7 ms
+/// Expected duration of a collapse of 2 MiB before the first one was seen: 0.7 ms
 /// (`docs/measurements.md#remote-collapse`).
-pub const CALL_PRIOR: Ns = Ns::us(700);
+const CALL_PRIOR: Ns = Ns::us(700);
+/// The same for huge pages of any size: the copy takes nearly all of the time.
+pub fn call_prior(geometry: Geometry) -> Ns {
+    let parts = u128::from(geometry.huge.0) * u128::from(CALL_PRIOR.0);
+    Ns(u64::try_from(parts / u128::from(Geometry::X86_64.huge.0)).unwrap_or(u64::MAX))
+}
+
 /// A call that its program slept through counts for this part of its lock time: nobody waited. Not
 /// for nothing, as a program that shares the memory, or a reader of `/proc`, may wait all the same
 /// (`docs/measurements.md#defaults-by-choice`).
@@ -149,4 +155,17 @@ pub fn configure_lock(lock: &mut Bucket, config: &Config, now: Ns) {
 /// Lock time that one target's bucket gains per second, ns.
 pub fn lock_rate(config: &Config) -> f64 {
     config.controller.lock_share_percent * 1e7
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_base::units::Bytes;
+
+    #[test]
+    fn a_larger_huge_page_takes_longer() {
+        let prior = |kib| call_prior(Geometry::of_base(Bytes::kib(kib)));
+        assert_eq!((prior(4), prior(16)), (Ns::us(700), Ns::us(11_200)));
+        assert_eq!(prior(64), Ns::us(179_200));
+    }
 }

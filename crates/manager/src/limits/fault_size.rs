@@ -13,12 +13,18 @@ use hugewise_base::named;
 use hugewise_base::units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
-/// Sizes that may be handed out; larger ones make faults slower, not faster
-/// (`docs/measurements.md#multi-size-faults`).
-pub const SIZES: [Bytes; 4] = [Bytes(16 << 10), Bytes(32 << 10), Bytes(64 << 10), Bytes(128 << 10)];
-/// The size to begin with: three times as fast as base pages, and its slowest faults are faster
-/// than theirs. The next one is tried when this has wasted little for a while.
-const FIRST: Bytes = Bytes(64 << 10);
+/// Base pages of the sizes that may be handed out: 16 to 128 KiB on x86-64. Larger ones make faults
+/// slower, not faster (`docs/measurements.md#multi-size-faults`). Of base pages of 64 KiB the
+/// largest is what arm64 has one TLB entry for: 2 MiB.
+const SIZES: [u64; 4] = [4, 8, 16, 32];
+/// Those of the size to begin with: on x86-64 three times as fast as base pages, and its slowest
+/// faults are faster than theirs. The next one is tried when this has wasted little for a while.
+const FIRST: u64 = 16;
+
+/// Sizes that may be handed out on a machine with such base pages, ascending.
+pub fn sizes(base: Bytes) -> [Bytes; 4] {
+    SIZES.map(|pages| Bytes(base.0.saturating_mul(pages)))
+}
 /// Faults that find no block of the size, in percent, from which on a smaller one is handed out ...
 const FALLBACK_PERCENT: u64 = 20;
 /// ... of so many faults at least.
@@ -52,6 +58,8 @@ named! {
 /// What the size is judged by.
 #[derive(Debug, Clone, Copy)]
 pub struct SizeFacts<'a> {
+    /// Bytes of a base page.
+    pub base: Bytes,
     /// What the kernel has, and counts.
     pub offered: &'a [SizeSample],
     /// Why none may be chosen.
@@ -109,7 +117,7 @@ impl FaultSize {
         }
         let control = match &mut self.control {
             Some(control) => control,
-            None => match Control::begin(facts.offered, now) {
+            None => match Control::begin(facts, now) {
                 Ok(control) => self.control.insert(control),
                 Err(reason) => {
                     self.barred = Some(reason);
@@ -123,13 +131,14 @@ impl FaultSize {
 
 impl Control {
     /// Begins where nobody else has chosen a size.
-    fn begin(offered: &[SizeSample], now: Ns) -> Result<Self, SizeReason> {
+    fn begin(facts: &SizeFacts<'_>, now: Ns) -> Result<Self, SizeReason> {
         use crate::snapshot::ThpMode::Never;
+        let offered = facts.offered;
         if offered.iter().any(|size| size.mode != Never) {
             return Err(SizeReason::Operator);
         }
         let sizes: Vec<_> = offered.iter().map(|offer| offer.size).collect();
-        let first = sizes.iter().filter(|size| **size <= FIRST).count();
+        let first = sizes.iter().filter(|size| size.0 <= FIRST * facts.base.0).count();
         if first == 0 {
             return Err(SizeReason::NoSizes);
         }
@@ -221,12 +230,13 @@ mod tests {
             splits: Some(0),
             fmfi: Some(0.0),
         };
-        SIZES.map(offer).to_vec()
+        sizes(Bytes::kib(4)).map(offer).to_vec()
     }
 
     fn facts(offered: &[SizeSample]) -> SizeFacts<'_> {
         let (barred, unwritten) = (None, Some(Bytes(0)));
         SizeFacts {
+            base: Bytes::kib(4),
             offered,
             barred,
             unwritten,

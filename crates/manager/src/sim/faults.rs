@@ -2,7 +2,7 @@
 
 use super::folios::Folios;
 use super::{PAGES, Sim, SimRegion};
-use crate::limits::fault_size::SIZES;
+use crate::limits::fault_size;
 use crate::snapshot::{SizeSample, ThpMode};
 use hugewise_base::units::{Bytes, Geometry};
 
@@ -26,11 +26,12 @@ impl Sim {
         let regions = self.processes.values().flat_map(|process| &process.regions);
         let small = regions.filter(|region| !region.huge && region.unwritten > 0);
         let held: u64 = small.map(|region| u64::from(region.used + region.unwritten)).sum();
+        let sizes = fault_size::sizes(Geometry::X86_64.base);
         let sample = |size: Bytes| {
             let pages = size.0 / Geometry::X86_64.base.0;
             let is_given = pages == u64::from(folios.pages);
             // Those that an earlier size left count as of the smallest.
-            let here = if size == SIZES[0] { held.div_ceil(pages) } else { 0 };
+            let here = if size == sizes[0] { held.div_ceil(pages) } else { 0 };
             SizeSample {
                 size,
                 mode: if is_given { ThpMode::Always } else { ThpMode::Never },
@@ -42,6 +43,6 @@ impl Sim {
                 fmfi: Some(0.0),
             }
         };
-        SIZES.map(sample).to_vec()
+        sizes.map(sample).to_vec()
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::snapshot::ProcessSample;
-    use hugewise_base::units::Bytes;
+    use hugewise_base::units::{Bytes, Geometry};
 
     #[test]
     fn who_moves_on_is_remembered_as_a_user_only() {
@@ -108,7 +108,7 @@ mod tests {
         let target = |pid, cgroup: &str| {
             let sample = ProcessSample::example(pid, Bytes::mib(64));
             let sample = ProcessSample { cgroup: Some(cgroup.to_owned()), ..sample };
-            Target::new(&Config::default(), sample, 1.0, now)
+            Target::new(&Config::default(), Geometry::X86_64, sample, 1.0, now)
         };
         let here = target(1, "/here");
         for owner in [here.owner(), target(1, "/there").owner(), target(2, "/here").owner()] {

@@ -381,7 +381,8 @@ impl State {
                         true => Shrinking::unknown(watch, now),
                         false => Shrinking::default(),
                     };
-                    Target { earlier, shrinking, ..Target::new(config, sample, share, now) }
+                    let new = Target::new(config, self.machine.geometry, sample, share, now);
+                    Target { earlier, shrinking, ..new }
                 }
             };
             self.programs.targets.insert(target.sample.id, target);

@@ -11,7 +11,7 @@ use crate::config::{Config, Scan};
 use crate::decision::{Action, Decision, FailureClass, Outcome};
 use crate::hints::{self, Hint, Mapping};
 use crate::limits::bucket::Bucket;
-use crate::limits::budgets::{self, CALL_PRIOR};
+use crate::limits::budgets;
 use crate::limits::shares::Owner;
 use crate::limits::shrinking::Shrinking;
 use crate::limits::suspension::Suspension;
@@ -110,7 +110,14 @@ pub struct Target {
 
 impl Target {
     /// A process that was just selected.
-    pub fn new(config: &Config, sample: ProcessSample, share: f64, now: Ns) -> Self {
+    pub fn new(
+        config: &Config,
+        geometry: Geometry,
+        sample: ProcessSample,
+        share: f64,
+        now: Ns,
+    ) -> Self {
+        let call = budgets::call_prior(geometry);
         Self {
             share,
             regions: Regions::default(),
@@ -119,8 +126,8 @@ impl Target {
             pass_done: None,
             lock: budgets::lock(config, now),
             split_lock: budgets::lock(config, now),
-            call: CALL_PRIOR,
-            split_call: CALL_PRIOR,
+            call,
+            split_call: call,
             suspension: Suspension::default(),
             shrinking: Shrinking::default(),
             refused: None,
