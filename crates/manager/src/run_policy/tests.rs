@@ -8,7 +8,7 @@ use hugewise_base::parse::elf::Elf;
 /// A program by what its file says: its name, the libraries, the marks.
 fn program(name: &str, libraries: &[&str], marks: &[(Mark, &str)]) -> Program {
     let libraries = libraries.iter().map(|library| (*library).to_owned()).collect();
-    let elf = Elf { loader: None, libraries, go: name == "gopher" };
+    let elf = Elf { libraries, go: name == "gopher", ..Elf::default() };
     let marks = marks.iter().map(|(mark, text)| (*mark, (*text).to_owned())).collect();
     let (name, file) = (name.to_owned(), format!("/usr/bin/{name}"));
     let release = (name == "java").then(|| "JVM_VARIANT=\"Hotspot\"".to_owned());
