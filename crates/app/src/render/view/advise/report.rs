@@ -211,7 +211,9 @@ fn reasons(view: &View<'_>) -> String {
             text += &format!(" {}.", capital(&printable(conflicts)));
         }
         text += &format!(" Rule {}", rule.id);
-        text += &match &row.product.experiment {
+        // Experiments of products compare modes of huge pages.
+        let is_mode = matches!(rule.setting, Setting::Thp | Setting::ThpFile(_));
+        text += &match row.product.experiment.as_ref().filter(|_| is_mode) {
             Some(name) => {
                 format!("; a proof on this host: 'hugewise lab run {}'.", printable(name))
             }
