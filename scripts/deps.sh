@@ -12,8 +12,6 @@ declare -A used_by=(
     [memcached]="tests that load memcached"
     [stress-ng]="tests under memory stress"
     [qemu-system-x86_64]="tests on other kernels (in virtual machines)"
-    [qemu-system-aarch64]="tests on kernels of arm64 (in virtual machines)"
-    [aarch64-linux-gnu-gcc]="tests on kernels of arm64 (in virtual machines)"
     [sadf]="tests that read binary files of sysstat"
     [postgres]="tests of HugeTLB pages with PostgreSQL"
     [java]="tests of HugeTLB pages with Java"
@@ -28,8 +26,6 @@ declare -A package=(
     [memcached]=memcached
     [stress-ng]=stress-ng
     [qemu-system-x86_64]=qemu-system-x86
-    [qemu-system-aarch64]=qemu-system-arm
-    [aarch64-linux-gnu-gcc]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
     [sadf]=sysstat
     [postgres]=postgresql
     [java]=default-jre-headless
@@ -102,8 +98,7 @@ apt_install() {
 need_programs() {
     local missing=() program log
     for program in "${!package[@]}"; do
-        # More than one package for some: in words.
-        have "$program" || missing+=(${package[$program]})
+        have "$program" || missing+=("${package[$program]}")
     done
     [ ${#missing[@]} = 0 ] && return
     if ! can_install; then

@@ -23,6 +23,13 @@ const LINKER: &str = "aarch64-linux-gnu-gcc";
 /// What is built for.
 pub const TARGET: &str = "aarch64-unknown-linux-gnu";
 
+/// Where programs are built: another compiler than that of this machine's programs shares nothing
+/// with them.
+pub fn built() -> PathBuf {
+    let target = cache();
+    target.parent().map_or_else(|| target.join("cross"), |target| target.join("cross"))
+}
+
 /// A compiler that builds for arm64.
 #[derive(Debug)]
 pub struct Toolchain {
@@ -41,7 +48,7 @@ impl Toolchain {
         if Command::new(LINKER).arg("--version").stdout(Stdio::null()).status().is_err() {
             let reason = format!(
                 "no {LINKER}: install Debian's packages gcc-aarch64-linux-gnu and \
-                 libc6-dev-arm64-cross (make deps)"
+                 libc6-dev-arm64-cross"
             );
             return Err(Error::Unavailable(reason));
         }
@@ -51,13 +58,6 @@ impl Toolchain {
             download(&folder)?;
         }
         Ok(Self { rustc })
-    }
-
-    /// Where programs are built: another compiler than that of this machine's programs shares
-    /// nothing with them.
-    pub fn built(&self) -> PathBuf {
-        let target = cache();
-        target.parent().map_or_else(|| target.join("cross"), |target| target.join("cross"))
     }
 
     /// cargo, for static programs.
@@ -72,7 +72,7 @@ impl Toolchain {
             .current_dir(crate::workspace_root())
             .env("RUSTC", &self.rustc)
             .env("CARGO_BUILD_TARGET", TARGET)
-            .env("CARGO_TARGET_DIR", self.built())
+            .env("CARGO_TARGET_DIR", built())
             .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
             .env(
                 "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS",

@@ -9,6 +9,7 @@ use hugewise_evidence::advice::version::Version;
 use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::machine::{geometry, kernel_release, nodes_with_memory, thp_files};
 use hugewise_linux::root::Root;
+use hugewise_linux::systemd;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most characters of a file that a rule asks for.
@@ -37,7 +38,7 @@ pub(super) fn machine(root: &Root, book: &Book) -> Machine {
         is_virtual: is_virtual(&cpus),
         memory: meminfo::parse(&memory).value.mem_total_bytes.map(Bytes),
         cpu: value_in(&cpus, "model name").or_else(|| value_in(&cpus, "CPU part")),
-        systemd: systemd(root),
+        systemd: systemd::version(root),
         except_advised: numbers.map(|numbers| numbers.at_least(6, 18)),
         managed: root.is_live() && held_by(Role::Manager).is_some(),
         global_file,
@@ -70,23 +71,6 @@ fn value_in(text: &str, key: &str) -> Option<String> {
 fn is_virtual(cpus: &str) -> Option<bool> {
     let flags = value_in(cpus, "flags")?;
     Some(flags.split(' ').any(|flag| flag == "hypervisor"))
-}
-
-/// The version of systemd, from the name of its library.
-fn systemd(root: &Root) -> Option<Version> {
-    let places = root.names("usr/lib", true).into_iter();
-    let places = places.filter(|name| name.ends_with("-gnu") || name.contains("-linux-gnu"));
-    let folders = ["usr/lib/systemd".to_owned(), "usr/lib64/systemd".to_owned()];
-    for folder in places.map(|name| format!("usr/lib/{name}/systemd")).chain(folders) {
-        let names = root.names(&folder, false);
-        let mut versions = names.iter().filter_map(|name| {
-            name.strip_prefix("libsystemd-shared-")?.strip_suffix(".so").and_then(Version::of)
-        });
-        if let Some(found) = versions.next() {
-            return Some(found);
-        }
-    }
-    None
 }
 
 /// Settings that rules are about, and the main ones, but for the global mode.

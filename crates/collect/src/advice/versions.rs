@@ -7,7 +7,7 @@ use hugewise_base::count::counted;
 use hugewise_base::parse::mountinfo::{self, MountEntry};
 use hugewise_evidence::advice::book::Book;
 use hugewise_evidence::advice::detect::{file_name, fits, is_product, version};
-use hugewise_evidence::advice::facts::Process;
+use hugewise_evidence::advice::facts::{Process, VersionSources};
 use hugewise_evidence::advice::rule::{Product, Query};
 use hugewise_linux::ask;
 use hugewise_linux::executable;
@@ -50,6 +50,7 @@ pub(super) fn find(root: &Root, book: &Book, processes: &mut [Process], missing:
     }
     from_packages(root, book, &mut here);
     let mut answers: BTreeMap<(PathBuf, Vec<String>), Option<String>> = BTreeMap::new();
+    let mut refused: BTreeSet<String> = BTreeSet::new();
     for process in here {
         let products: Vec<&Product> =
             book.products().filter(|product| is_known(product, process)).collect();
@@ -67,12 +68,16 @@ pub(super) fn find(root: &Root, book: &Book, processes: &mut [Process], missing:
                 (version(product, process), &product.query, root.is_live())
             {
                 let key = (PathBuf::from(&process.exe), query.arguments.clone());
-                let said = answers.entry(key).or_insert_with(|| answer(&process.exe, query));
+                let said = answers.entry(key).or_insert_with(|| {
+                    let said = answer(product, &process.exe, query);
+                    said.map_err(|why| refused.insert(why)).ok()
+                });
                 let said = said.clone().map(|said| (id(), said));
                 process.version_sources.says.extend(said);
             }
         }
     }
+    missing.extend(refused);
 }
 
 /// Whether a file is on a file system that a server may keep from answering, which may be
@@ -147,16 +152,62 @@ fn release_text(root: &Root, exe: &str, relative: &str) -> Option<String> {
     Some(text)
 }
 
-/// What a program says of its version; a text with control characters is no answer.
-fn answer(exe: &str, query: &Query) -> Option<String> {
-    let said = ask::answer(Path::new(exe), &query.arguments).ok()?;
+/// What a program says of its version.
+///
+/// # Errors
+/// Why it was not asked, or is not believed: where in its answer, and what was expected.
+fn answer(product: &Product, exe: &str, query: &Query) -> Result<String, String> {
+    let what = format!("version of {exe}");
+    let said = ask::answer(Path::new(exe), &query.arguments);
+    let said = said.map_err(|error| format!("{what}: not asked, as {error}"))?;
+    match believed(product, query, said) {
+        Ok(said) => Ok(said),
+        Err(why) => Err(format!("{what}: its answer is not believed: {why}")),
+    }
+}
+
+/// An answer that has a version and nothing that a terminal would take for a command.
+fn believed(product: &Product, query: &Query, said: String) -> Result<String, String> {
     let is_odd = |letter: char| letter.is_control() && !letter.is_whitespace();
-    (!said.contains(is_odd)).then_some(said)
+    if let Some(at) = said.find(is_odd) {
+        return Err(format!("a control character at byte {at}"));
+    }
+    let after = query.after.as_deref().unwrap_or_default();
+    if !said.contains(after) {
+        return Err(format!("no '{after}' before a version"));
+    }
+    let says = [(product.id.clone(), said)].into();
+    let sources = VersionSources { says, ..VersionSources::default() };
+    let process = Process { version_sources: sources, ..Process::default() };
+    if version(product, &process).is_none() {
+        return Err("no number where its version should be".to_owned());
+    }
+    let mut says = process.version_sources.says.into_values();
+    says.next().ok_or_else(|| "empty".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_is_no_version_is_refused_with_its_place() {
+        let after = Some("Server v=".to_owned());
+        let query = Query { arguments: vec!["--version".into()], after };
+        let product = Product { query: Some(query.clone()), ..Product::default() };
+        let said = |text: &str| believed(&product, &query, text.to_owned());
+        assert!(said("Server v=7.0.15 sha=0\n").is_ok());
+        for (text, why) in [
+            ("Server \u{1b}]0;x\u{7}v=7", "a control character at byte 7"),
+            ("segmentation fault", "no 'Server v=' before a version"),
+            ("Server v=latest", "no number"),
+            ("Server v=99999999999999999999999", "no number"),
+            ("", "no 'Server v='"),
+        ] {
+            let error = said(text).expect_err(text);
+            assert!(error.contains(why), "{text:?}: {error}");
+        }
+    }
 
     #[test]
     fn what_a_server_may_withhold_is_not_opened() {

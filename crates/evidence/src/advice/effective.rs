@@ -30,6 +30,17 @@ pub struct Effective {
     pub because: Because,
 }
 
+impl Effective {
+    /// Whether it is one of these modes; `None`: it is unknown. What a manager promotes in the
+    /// background has huge pages, as under `always`, and page faults that give none of their own
+    /// accord, as under `madvise`: it is as good as either.
+    pub fn is_one_of(&self, accept: &[String]) -> Option<bool> {
+        let has = |mode: Mode| accept.iter().any(|one| one == mode.name());
+        let is_managed = self.because == Because::Managed;
+        self.mode.map(|mode| has(mode) || is_managed && has(Mode::Always))
+    }
+}
+
 /// Variables that hand arguments to a Java program.
 pub(super) const JAVA_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"];
 
@@ -84,7 +95,7 @@ pub fn under(
         return effective(Some(Mode::Madvise), Because::OnlyAdvised);
     }
     if global == Mode::Madvise && machine.managed {
-        return effective(Some(Mode::Always), Because::Managed);
+        return effective(Some(global), Because::Managed);
     }
     effective(Some(global), Because::Global)
 }
@@ -135,6 +146,10 @@ mod tests {
         let process = Process::default();
         assert_eq!(mode(&process, &machine, Mode::Madvise), (Mode::Madvise, Because::Global));
         machine.managed = true;
-        assert_eq!(mode(&process, &machine, Mode::Madvise), (Mode::Always, Because::Managed));
+        let managed = under(Some(Mode::Madvise), &process, &[], &machine);
+        assert_eq!(managed.because, Because::Managed);
+        let is_one_of = |mode: &str| managed.is_one_of(&[mode.to_owned()]);
+        assert_eq!((is_one_of("always"), is_one_of("madvise")), (Some(true), Some(true)));
+        assert_eq!(is_one_of("never"), Some(false));
     }
 }

@@ -28,7 +28,7 @@ pub struct Machine {
     /// Name of its CPU.
     pub cpu: Option<String>,
     /// Version of systemd.
-    pub systemd: Option<Version>,
+    pub systemd: Option<u32>,
     /// Whether the kernel can keep huge pages from what a program did not advise (Linux 6.18).
     pub except_advised: Option<bool>,
     /// A manager of hugewise runs.

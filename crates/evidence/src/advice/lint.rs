@@ -216,3 +216,73 @@ fn examples(product: &Product) -> Vec<String> {
     }
     wrong
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::tests::rule as made;
+
+    /// What makes two rules differ.
+    type Change = fn(&mut Rule, &mut Rule);
+
+    fn faults(change: impl Fn(&mut Rule, &mut Rule)) -> Vec<String> {
+        let (mut one, mut other) = (made("thp", &["always"]), made("thp", &["never"]));
+        (one.id, other.id) = ("x-one".into(), "x-other".into());
+        change(&mut one, &mut other);
+        let product = Product { rules: vec![one, other], ..Product::default() };
+        contradictions(&product)
+    }
+
+    fn range(text: &str) -> Range {
+        Range::try_from(text.to_owned()).expect("a range")
+    }
+
+    #[test]
+    fn rules_that_can_hold_together_must_have_a_value_in_common() {
+        assert_eq!(faults(|_, _| {}).len(), 1);
+        let apart: [(&str, Change); 7] = [
+            ("versions", |one, other| {
+                (one.versions, other.versions) = (range(">=8"), range("<8"));
+            }),
+            ("architectures", |one, other| {
+                one.when.arch = vec!["x86_64".into()];
+                other.when.arch = vec!["s390x".into()];
+            }),
+            ("distributions", |one, other| {
+                one.when.os = vec!["sles >=15.5".into()];
+                other.when.os = vec!["sles <15.5".into(), "rhel".into()];
+            }),
+            ("kernels", |one, other| {
+                one.when.flavour = vec!["uek".into()];
+                other.when.not_flavour = vec!["uek".into()];
+            }),
+            ("companions", |one, other| {
+                one.when.with = vec!["mysql".into()];
+                other.when.without = vec!["mysql".into()];
+            }),
+            ("arguments", |one, other| {
+                one.when.argument = Some("-x".into());
+                other.when.no_argument = Some("-x".into());
+            }),
+            ("a common value", |one, other| {
+                one.accept.push("madvise".into());
+                other.accept.push("madvise".into());
+            }),
+        ];
+        for (what, change) in apart {
+            assert_eq!(faults(change), Vec::<String>::new(), "{what}");
+        }
+        let overlap = faults(|one, other| {
+            (one.versions, other.versions) = (range(">=7"), range("<8"));
+        });
+        assert_eq!(overlap.len(), 1);
+    }
+
+    #[test]
+    fn days_are_dates() {
+        assert!(is_day("2024-02-29") && is_day("2026-11-30"));
+        for wrong in ["2026-02-29", "2026-13-01", "2026-1-1", "today", "", "2026-11-30x"] {
+            assert!(!is_day(wrong), "{wrong}");
+        }
+    }
+}

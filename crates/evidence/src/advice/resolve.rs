@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// First version of systemd that has `MemoryTHP=`.
-const MEMORY_THP: u64 = 260;
+const MEMORY_THP: u32 = 260;
 
 /// How a product gets the mode that it wants, in the order of reach.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -238,7 +238,7 @@ fn way(
         let why = Obstacle::ReadsGlobal;
         return if accept(global) { Way::Nothing } else { Way::None { why } };
     }
-    if effective.mode.is_some_and(accept) {
+    if effective.is_one_of(&row.rule.accept) == Some(true) {
         return Way::Nothing;
     }
     if let Some(way) = own_switch(row, global) {
@@ -282,9 +282,7 @@ fn own_switch(row: &Row<'_>, global: Mode) -> Option<Way> {
 
 /// A limit that a process is started with.
 fn by_start(row: &Row<'_>, process: &Process, policy: Mode, machine: &Machine) -> Way {
-    let has_memory_thp = machine.systemd.as_ref().is_some_and(|found| {
-        Version::of(&MEMORY_THP.to_string()).is_some_and(|first| *found >= first)
-    });
+    let has_memory_thp = machine.systemd.is_some_and(|found| found >= MEMORY_THP);
     let unit = process.unit.clone().or_else(|| row.product.units.first().cloned());
     match unit.filter(|unit| has_memory_thp && unit.ends_with(".service")) {
         Some(unit) => {

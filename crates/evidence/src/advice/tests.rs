@@ -121,7 +121,7 @@ fn where_no_mode_is_right_for_all_each_product_gets_its_own() {
         assert_eq!(ways(&resolution), wanted, "{global}");
         assert_eq!(resolution.unresolved().count(), 0);
         // ... by a unit, where systemd has the setting for it.
-        machine.systemd = super::version::Version::of("260");
+        machine.systemd = Some(260);
         let resolution = resolve(&found, &machine, &processes);
         let set = "MemoryTHP=disable".to_owned();
         let unit = Way::Unit { unit: "oceanbase.service".into(), set };

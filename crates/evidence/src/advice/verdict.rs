@@ -151,7 +151,11 @@ where
         .unwrap_or(Effective { mode: machine.global(), because: Because::Global });
     let actual = actual(rule, subject, &effective);
     let is_tuning = matches!(rule.setting, Setting::ThpFile(_)) && subject.process.is_some();
-    let is_right = actual.as_ref().map(|value| accepts(&rule.setting, &rule.accept, value));
+    let is_mode = rule.setting == Setting::Thp && rule.reads == Reads::Process;
+    let is_right = match &actual {
+        Some(_) if is_mode => effective.is_one_of(&rule.accept),
+        value => value.as_ref().map(|value| accepts(&rule.setting, &rule.accept, value)),
+    };
     let verdict = match (holds, is_right) {
         (_, Some(true)) => Verdict::Right,
         _ if is_tuning && effective.mode == Some(Mode::Never) => Verdict::Moot,
@@ -159,7 +163,6 @@ where
         (_, Some(false)) => Verdict::Wrong,
         (_, None) => Verdict::Unknown,
     };
-    let is_mode = rule.setting == Setting::Thp && rule.reads == Reads::Process;
     let processes = one.processes.iter().copied();
     let processes = processes.filter(|one| subject.process.is_some_and(|own| own.pid == one.pid));
     Some(Row {

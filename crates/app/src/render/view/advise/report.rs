@@ -326,10 +326,11 @@ fn owners(view: &View<'_>, all: bool) -> String {
         }
         out += &wrap("  ", &format!("{text}."));
     }
-    match out.is_empty() {
-        true => out,
-        false => format!("\nWho sets these settings:\n{out}"),
+    if view.owners.iter().all(|owned| owned.setting != Setting::Thp) {
+        let text = "no file sets it: it is the kernel's default, or was set by hand.";
+        out += &wrap("  ", &format!("{}: {text}", setting(&Setting::Thp)));
     }
+    format!("\nWho sets these settings:\n{out}")
 }
 
 fn rest(view: &View<'_>, all: bool) -> String {

@@ -62,7 +62,7 @@ pub(super) fn because(because: &Because) -> String {
             "it takes only what it advises (PR_THP_DISABLE_EXCEPT_ADVISED)".to_owned()
         }
         Because::Switch(text) => format!("its own switch, {}", printable(text)),
-        Because::Managed => "'hugewise manage' gives them to it".to_owned(),
+        Because::Managed => "'hugewise manage' promotes its memory in the background".to_owned(),
     }
 }
 
