@@ -3,6 +3,11 @@
 /// Where trails of old values and the journal are, unless another directory is named.
 pub const STATE_DIR: &str = "/var/lib/hugewise";
 
+/// Directory of the settings of transparent huge pages below the root.
+pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
+/// The file that the kernel changes on its own when transparent huge pages are switched.
+pub const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+
 /// An owner of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner {

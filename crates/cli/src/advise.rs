@@ -39,7 +39,8 @@ pub enum AdviseCommand {
 
 /// Arguments of `advise`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "Exit codes: 0 this host is as its products demand, 1 error, 2 usage, 3 a \
+demand is not satisfied, 5 something could not be read.\n\nExamples:\n  \
 hugewise advise                   # is this host as its products want it?\n  \
 hugewise advise --pid 812         # one program\n  \
 hugewise advise --estimate before # what each way to have huge pages would cost\n  \
@@ -92,7 +93,9 @@ pub struct AdviseLintArgs {
 
 /// Arguments of `advise apply`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise advise apply --dry-run\n  hugewise advise apply \
+#[command(after_help = "Exit codes: 0 done, 1 error, 2 usage, 5 something is left to do by hand, \
+6 refused by a safety rule.\n\nExamples:\n  \
+hugewise advise apply --dry-run\n  hugewise advise apply \
 --product redis,postgresql\n  hugewise advise apply --persist")]
 pub struct AdviseApplyArgs {
     /// Only these products (repeat, or separate by commas)
@@ -113,6 +116,8 @@ pub struct AdviseApplyArgs {
 
 /// Arguments of `advise verify`.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 everything is as 'apply' set it, 1 error, 2 usage, 3 \
+something is not.")]
 pub struct AdviseVerifyArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
@@ -135,7 +140,9 @@ pub enum ThpArg {
 /// Arguments of `advise run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  hugewise advise run --thp never -- redis-server --port 7000\n  \
+    after_help = "Exit codes: that of the program; 1 it cannot be started, 2 usage, 6 the policy \
+cannot be had here. With --show: 0 shown, 5 it cannot say all of it.\n\n\
+Examples:\n  hugewise advise run --thp never -- redis-server --port 7000\n  \
 hugewise advise run --thp always -- java -Xmx4g -jar shop.jar\n  hugewise advise run --thp always \
 --show unit -- /usr/bin/mongod --config /etc/mongod.conf"
 )]

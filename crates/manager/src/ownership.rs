@@ -8,10 +8,7 @@ use crate::snapshot::ThpMode;
 use hugewise_base::owner::Owner;
 use hugewise_base::units::{Bytes, Geometry};
 
-/// Directory of the THP settings below the root.
-pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
-/// The file that the kernel changes on its own when THP is switched.
-pub const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+pub use hugewise_base::owner::{MIN_FREE, THP_DIR};
 /// `manage`: THP settings, for as long as it runs.
 pub const OWNER: Owner = Owner {
     trail: "trail.jsonl",

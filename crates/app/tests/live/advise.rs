@@ -66,8 +66,8 @@ fn advise_knows_what_runs(_: &Turn) -> anyhow::Result<()> {
     let socket = socket.to_str().context("a plain path")?;
     let conf = folder.join("nginx.conf");
     let text = format!(
-        "daemon off;\npid {socket}.pid;\nerror_log stderr;\nevents {{}}\nhttp {{ access_log off; \
-         server {{ listen unix:{socket}.nginx; }} }}\n"
+        "daemon off;\nmaster_process off;\npid {socket}.pid;\nerror_log stderr;\nevents {{}}\n\
+         http {{ access_log off; server {{ listen unix:{socket}.nginx; }} }}\n"
     );
     fs::write(&conf, text)?;
     let nginx = format!("-c {}", conf.display());

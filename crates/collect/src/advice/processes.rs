@@ -5,6 +5,7 @@ use hugewise_base::parse::maps::{self, MapKind, MapName};
 use hugewise_base::parse::{cgroup, pid_status, smaps, statm};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::advice::book::Book;
+use hugewise_evidence::advice::effective::JAVA_OPTIONS;
 use hugewise_evidence::advice::facts::{Machine, Process};
 use hugewise_evidence::advice::rule::SwitchKind;
 use hugewise_evidence::advice::setting::{Mode, Setting};
@@ -27,9 +28,6 @@ const ARGUMENTS_BYTES_MAX: usize = 64 << 10;
 const LIBRARIES_MAX: usize = 2000;
 /// Least memory of a process whose mappings are asked for what is eligible.
 const LEAST_RSS: Bytes = Bytes::mib(8);
-
-/// Variables whose text hands arguments to a Java program.
-const JAVA_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"];
 
 /// All processes with a program.
 pub(super) fn processes(

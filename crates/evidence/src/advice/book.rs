@@ -50,17 +50,6 @@ pub struct Book {
     origins: BTreeMap<String, String>,
 }
 
-macro_rules! built_in {
-    ($($id:literal)*) => {
-        /// Files of the program, by name.
-        pub(super) const BUILT_IN: &[(&str, &str)] = &[$((
-            concat!($id, ".toml"),
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/rules/", $id, ".toml")),
-        ),)*];
-    };
-}
-pub(super) use built_in;
-
 impl Book {
     /// The rules of the program.
     ///

@@ -3,7 +3,7 @@
 
 use super::resolve::{Resolution, Step, Way};
 use super::setting::Setting;
-use hugewise_base::owner::Owner;
+use hugewise_base::owner::{MIN_FREE, Owner};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,9 +13,6 @@ pub const OWNER: Owner = Owner {
     owns: |file| file == MIN_FREE || Setting::of_file(file).is_some(),
     over_reboots: true,
 };
-
-/// Changed by the kernel itself when a switch of huge pages is written.
-const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 
 /// Files that 'advise apply' wrote.
 pub const FILES: Owner = Owner {

@@ -64,7 +64,7 @@ pub fn version(product: &Product, process: &Process) -> Option<Version> {
     {
         return Some(found);
     }
-    if product.library_version {
+    if product.version_in_name {
         let paths = process.libraries.iter();
         let mut names = paths.map(|path| file_name(path));
         let name = names.find(|name| any_fits(&product.libraries, name));

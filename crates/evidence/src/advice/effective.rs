@@ -42,7 +42,7 @@ impl Effective {
 }
 
 /// Variables that hand arguments to a Java program.
-pub(super) const JAVA_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"];
+pub const JAVA_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"];
 
 /// Whether a process was started with that switch.
 pub fn is_set(switch: &Switch, process: &Process) -> bool {

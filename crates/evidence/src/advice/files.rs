@@ -1,6 +1,14 @@
 //! Files of rules that are part of the program.
 
-use super::book::built_in;
+macro_rules! built_in {
+    ($($id:literal)*) => {
+        /// Files of the program, by name.
+        pub(super) const BUILT_IN: &[(&str, &str)] = &[$((
+            concat!($id, ".toml"),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/rules/", $id, ".toml")),
+        ),)*];
+    };
+}
 
 built_in! {
     "aerospike" "arangodb" "avf" "aws-graviton" "azul-zing" "campfire" "cassandra" "clickhouse"

@@ -73,7 +73,7 @@ const TYPO: &str = "transparent_hugepages";
 pub fn statements(owner: Owner, path: &str, text: &str) -> Vec<Statement> {
     let mut found = Vec::new();
     let mut section = String::new();
-    for (at, line) in text.lines().enumerate().take_while(|_| true) {
+    for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;

@@ -8,7 +8,7 @@ use super::setting::{Mode, Setting, accepts, range_of};
 use super::verdict::{Findings, Row, Verdict, products_by_pid};
 use super::version::Version;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// First version of systemd that has `MemoryTHP=`.
 const MEMORY_THP: u32 = 260;
@@ -351,11 +351,4 @@ fn touched<'a>(
     let mut all: Vec<&Process> = processes.iter().filter(changes).collect();
     all.sort_by_key(|process| std::cmp::Reverse((process.huge, process.rss)));
     all
-}
-
-/// Ids of the rules that a resolution leaves unsatisfied.
-pub fn unsatisfied<'r>(resolution: &'r Resolution<'_>) -> BTreeSet<&'r str> {
-    let steps = resolution.unresolved().map(|step| step.rule.id.as_str());
-    let against = resolution.settings.iter().flat_map(|wanted| &wanted.against);
-    steps.chain(against.map(|rule| rule.id.as_str())).collect()
 }

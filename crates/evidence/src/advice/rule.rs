@@ -39,8 +39,8 @@ pub struct Product {
     /// How to ask it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<Query>,
-    /// The version is in the name of the mapped file.
-    pub library_version: bool,
+    /// The version is in the name of the mapped file of [`Product::libraries`].
+    pub version_in_name: bool,
     /// Its usual systemd units.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,

@@ -1,11 +1,9 @@
 //! Settings that a rule can be about, and the values that it accepts.
 
 use super::version::{Range, Version};
+use hugewise_base::owner::THP_DIR;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// Where settings of transparent huge pages are, below the root.
-pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
 
 /// A mode of transparent huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -137,9 +137,7 @@ fn row<'a>(
     subject: &Subject<'_>,
     products: &[&Product],
     today: &str,
-) -> Option<Row<'a>>
-where
-{
+) -> Option<Row<'a>> {
     let holds = holds(rule, subject, today);
     if holds == Holds::No {
         return None;

@@ -65,7 +65,10 @@ fn first_line(view: &View<'_>, paint: Paint) -> String {
     let rules = |count: usize| counted(count as u64, "rule", "rules");
     let right = view.right();
     let text = match (required, recommended, right) {
-        (0, 0, 0) => "No product runs here that a rule is known for.".to_owned(),
+        (0, 0, 0) if view.findings.rows.is_empty() => {
+            "No rule is known that holds for what runs here.".to_owned()
+        }
+        (0, 0, 0) => "Of the rules for what runs here none could be checked.".to_owned(),
         (0, 0, _) => {
             let all = rules(right);
             paint.good(&format!("This host is as its products want it: {all} satisfied."))
