@@ -107,6 +107,8 @@ mod service;
 mod settings;
 #[path = "live/shaker.rs"]
 mod shaker;
+#[path = "live/shared.rs"]
+mod shared;
 #[path = "live/shop.rs"]
 mod shop;
 #[path = "live/signatures.rs"]
@@ -187,6 +189,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(advise::trials());
     all.extend(bill::trials());
     all.extend(promote::trials());
+    all.extend(shared::trials());
     all.extend(worth::trials());
     all.extend(giveback::trials());
     all.extend(pressure::trials());

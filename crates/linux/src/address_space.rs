@@ -6,6 +6,7 @@
 //! here, and called by workers only ([`crate::worker`]).
 
 use crate::root::Root;
+use hugewise_base::units::Addr;
 use hugewise_sys::Errno;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,15 @@ pub fn open(root: &Root, pid: u32, file: SpaceFile) -> io::Result<File> {
         SpaceFile::ClearRefs => OpenOptions::new().write(true).open(path),
         _ => File::open(path),
     }
+}
+
+/// Opens the object that a mapping shows, for reading.
+///
+/// # Errors
+/// As the system says: `NotFound` when there is no such mapping any more, `PermissionDenied`
+/// without `CAP_CHECKPOINT_RESTORE`.
+pub(crate) fn open_mapped(root: &Root, pid: u32, start: Addr, end: Addr) -> io::Result<File> {
+    File::open(root.path(format!("proc/{pid}/map_files/{:x}-{:x}", start.0, end.0)))
 }
 
 /// The number of an error, as far as the kernel said one.

@@ -188,6 +188,14 @@ fn thp_choice(root: &Root, file: &str) -> Option<String> {
     parse::thp_choice::parse(&text).ok().map(|choice| choice.selected)
 }
 
+/// Whether `shmem_enabled` forbids what is asked for, too: `deny`, or `never` for the size of huge
+/// pages (`shmem_allowable_huge_orders`, `mm/shmem.c` of Linux 6.18).
+pub(crate) fn denies_shmem(root: &Root) -> bool {
+    let per_size = format!("hugepages-{}kB/shmem_enabled", geometry(root).huge.0 >> 10);
+    let is = |file: &str, word: &str| thp_choice(root, file).is_some_and(|mode| mode == word);
+    is("shmem_enabled", "deny") || is(&per_size, "never")
+}
+
 /// The switches that modes own, as they stand.
 pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
     let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
@@ -196,6 +204,7 @@ pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
         top: choice("enabled"),
         per_size: choice(&format!("{per_size_dir}/enabled")),
         defrag: choice("defrag"),
+        shmem: choice("shmem_enabled"),
         max_ptes_none: root
             .read_line(format!("{THP_DIR}/khugepaged/max_ptes_none"))
             .ok()

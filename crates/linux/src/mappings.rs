@@ -6,7 +6,7 @@
 use crate::address_space::{self, SpaceFile};
 use crate::bounded::BoundedLines;
 use crate::root::Root;
-use hugewise_base::parse::maps::{self, MapKind, MapName, MapRange, Perms};
+use hugewise_base::parse::maps::{self, MapKind, MapName, MapRange, Part, Perms};
 use hugewise_base::units::{Addr, Geometry};
 use hugewise_manager::reason::SkipReason;
 use std::io;
@@ -20,6 +20,8 @@ pub struct Span {
     pub end: Addr,
     /// Why it is no candidate, if it is none.
     pub excluded: Option<SkipReason>,
+    /// What it shows.
+    pub part: Part,
 }
 
 impl Span {
@@ -39,6 +41,7 @@ impl Span {
 
     pub(crate) fn of(range: MapRange) -> Self {
         let excluded = match range.kind {
+            _ if range.perms.shared && !range.perms.write => Some(SkipReason::NotWritable),
             _ if range.perms.shared => Some(SkipReason::SharedMapping),
             MapKind::AnonShmem => Some(SkipReason::SharedMapping),
             MapKind::File => Some(SkipReason::FileMapping),
@@ -46,7 +49,7 @@ impl Span {
             MapKind::Anonymous if !range.perms.write => Some(SkipReason::NotWritable),
             MapKind::Anonymous => None,
         };
-        Self { start: Addr(range.start), end: Addr(range.end), excluded }
+        Self { start: Addr(range.start), end: Addr(range.end), excluded, part: range.part }
     }
 }
 
@@ -101,8 +104,9 @@ pub struct Mapping {
 pub(crate) fn of_text(text: &[u8]) -> Vec<Mapping> {
     let entries = maps::parse(text).value.into_iter().filter(|entry| used(entry.perms));
     let one = |entry: maps::MapEntry| {
-        let maps::MapEntry { start, end, perms, name, .. } = entry;
-        let span = Span::of(MapRange { start, end, perms, kind: name.kind() });
+        let maps::MapEntry { start, end, perms, name, offset, inode, .. } = entry;
+        let part = Part { offset, device: (entry.dev_major, entry.dev_minor), inode };
+        let span = Span::of(MapRange { start, end, perms, kind: name.kind(), part });
         Mapping { span, label: label(name) }
     };
     let mut mappings: Vec<_> = entries.map(one).collect();

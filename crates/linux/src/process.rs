@@ -109,10 +109,10 @@ impl Lister {
     ) -> io::Result<Vec<ProcessSample>> {
         let mut all = match &ask.only {
             Some(named) => {
-                let briefly = |pid: &u32| self.briefly(root, geometry, *pid, ask.least_anon);
+                let briefly = |pid: &u32| self.briefly(root, geometry, *pid, ask);
                 named.iter().filter_map(briefly).collect()
             }
-            None => self.large(root, geometry, ask.least_anon)?,
+            None => self.large(root, geometry, ask)?,
         };
         if ask.most > 0 && all.len() > ask.most {
             all = self.largest_of_each_user(root, all, ask.most);
@@ -122,7 +122,7 @@ impl Lister {
         let barred = known.values().filter(|sample| is_barred(sample));
         let barred = Turns::of(barred.map(ProcessSample::account), BARRED_AT_ONCE);
         let known_turns = known.len() / KNOWN_AT_ONCE + 1;
-        for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
+        for sample in all.iter_mut().filter(|sample| sample.largest() >= SMALL) {
             let known = known.remove(&sample.id.pid).filter(|known| is_same(known, sample));
             let turns = match known.as_ref().filter(|known| is_barred(known)) {
                 Some(known) => barred.lists(known.account()),
@@ -150,7 +150,7 @@ impl Lister {
         &self,
         root: &Root,
         geometry: Geometry,
-        least_anon: Bytes,
+        ask: &ListAsk,
     ) -> io::Result<Vec<ProcessSample>> {
         let list = self.lists.get();
         let pids = pids(root)?;
@@ -163,7 +163,7 @@ impl Lister {
                 small.insert(pid, known);
                 continue;
             }
-            match self.briefly(root, geometry, pid, least_anon) {
+            match self.briefly(root, geometry, pid, ask) {
                 Some(sample) => all.push(sample),
                 None => {
                     let new = || Small { user: self.user_of(root, pid), first: list, read: list };
@@ -195,8 +195,8 @@ impl Lister {
 
     /// One process; `None` when it ended, or its files make no sense.
     pub fn sample(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
-        let mut sample = self.briefly(root, geometry, pid, Bytes(0))?;
-        if sample.anon >= SMALL {
+        let mut sample = self.briefly(root, geometry, pid, &ListAsk::default())?;
+        if sample.largest() >= SMALL {
             self.details(root, &mut sample);
         }
         Some(sample)
@@ -209,13 +209,20 @@ impl Lister {
         root: &Root,
         geometry: Geometry,
         pid: u32,
-        least_anon: Bytes,
+        ask: &ListAsk,
     ) -> Option<ProcessSample> {
         let statm = root.read_line(format!("proc/{pid}/statm")).ok()?;
         let statm = parse::statm::parse(&statm).ok()?;
         let rss = geometry.bytes(statm.resident);
         let anon = geometry.bytes(statm.resident.saturating_sub(statm.shared));
-        if anon < least_anon {
+        let shared = geometry.bytes(statm.shared);
+        let shmem = ask.least_shmem.filter(|least| shared >= *least).and_then(|least| {
+            // What it shares may all be text.
+            let status = root.read(format!("proc/{pid}/status")).ok()?;
+            let shmem = parse::pid_status::parse(&status).value.rss_shmem_bytes?;
+            Some(Bytes(shmem)).filter(|shmem| *shmem >= least)
+        });
+        if anon < ask.least_anon && shmem.is_none() {
             return None;
         }
         let stat = stat(root, pid)?;
@@ -228,6 +235,7 @@ impl Lister {
             name: stat.comm,
             rss,
             anon,
+            shmem,
             exe: None,
             uid: None,
             account_uid: None,
@@ -280,7 +288,7 @@ impl Lister {
         mut all: Vec<ProcessSample>,
         most: usize,
     ) -> Vec<ProcessSample> {
-        all.sort_by_key(|sample| Reverse((sample.anon, sample.id)));
+        all.sort_by_key(|sample| Reverse((sample.largest(), sample.id)));
         let mut of_user = BTreeMap::<_, usize>::new();
         let mut ranked = Vec::with_capacity(all.len());
         for (size, sample) in all.into_iter().enumerate() {
@@ -322,7 +330,7 @@ impl Lister {
 
 /// Whether both are of one process that is still the same program, as far as its name says.
 fn is_same(known: &ProcessSample, sample: &ProcessSample) -> bool {
-    known.id == sample.id && known.name == sample.name && known.anon >= SMALL
+    known.id == sample.id && known.name == sample.name && known.largest() >= SMALL
 }
 
 /// Whether something keeps it from being managed for now: a program that is about to start another
@@ -340,6 +348,7 @@ fn take_details(sample: &mut ProcessSample, known: ProcessSample) {
         cpu: sample.cpu,
         rss: sample.rss,
         anon: sample.anon,
+        shmem: sample.shmem,
         real_time: sample.real_time || known.real_time,
         ..known
     };

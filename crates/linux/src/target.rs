@@ -4,9 +4,13 @@
 //! the address space on which it was opened and fails once that is gone
 //! (`docs/measurements.md#address-space-lifetime`). Together they say whom an action would hit.
 
+mod shared;
+
+use self::shared::{Known, Scope, Sources};
 use crate::address_space::{self, SpaceFile};
 use crate::content::{self, Contents};
 use crate::fuse;
+use crate::machine;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
@@ -47,6 +51,8 @@ pub struct Target {
     pass: Option<Pass>,
     /// Whether it maps files of FUSE; asked once in a pass.
     maps_fuse: Option<bool>,
+    /// Mappings of shared memory that has regions to promote, by their start.
+    shared: BTreeMap<Addr, Known>,
     /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read again.
     refusals: BTreeMap<Addr, SkipReason>,
 }
@@ -68,6 +74,8 @@ struct Pass {
     within: Option<Span>,
     /// The cursor that the last scan gave away.
     at: Addr,
+    /// Where shared memory comes from; `None`: no mapping asked for it yet.
+    sources: Option<Sources>,
 }
 
 /// Whoever runs is seen to run within a timer tick, which lasts 10 ms at most (`CONFIG_HZ` of 100).
@@ -79,6 +87,13 @@ const MAPPINGS_A_CHECK: u32 = 16;
 const REPORT_REGIONS: usize = 16_384;
 /// Most of smaps that is read to explain a refusal: some 300 mappings.
 const SMAPS_BYTES: u64 = 256 << 10;
+
+impl Pass {
+    fn shows_shared_memory(&mut self, root: &Root, span: &Span) -> bool {
+        span.excluded == Some(SkipReason::SharedMapping)
+            && self.sources.get_or_insert_with(|| Sources::of(root)).have(span.part)
+    }
+}
 
 impl Target {
     /// Opens a process; the start time is checked once the pidfd is open, so that a pid that was
@@ -99,10 +114,22 @@ impl Target {
         let pagemap = address_space::open(root, id.pid, SpaceFile::Pagemap)
             .map_err(|error| reason_of_io(&error))?;
         let layout = layout_of(&stat)?;
-        let refusals = BTreeMap::new();
+        let (refusals, shared) = (BTreeMap::new(), BTreeMap::new());
         let (contents, still, pass, maps_fuse) = (None, None, None, None);
         let threads = Threads::of(root, id.pid);
-        Ok(Self { id, pidfd, pagemap, contents, still, threads, layout, pass, maps_fuse, refusals })
+        Ok(Self {
+            id,
+            pidfd,
+            pagemap,
+            contents,
+            still,
+            threads,
+            layout,
+            pass,
+            maps_fuse,
+            shared,
+            refusals,
+        })
     }
 
     /// Makes sure that it may be acted on, just before: it maps no file of FUSE, and pidfd and
@@ -219,14 +246,19 @@ impl Target {
             let span = match pass.within.take() {
                 Some(span) => span,
                 None => match pass.maps.next().map_err(|error| reason_of_io(&error))? {
-                    Some(span) => {
-                        count_excluded(report, span, ask.from, geometry);
-                        span
-                    }
+                    Some(span) => span,
                     None => return Ok(ScanEnd::Complete),
                 },
             };
-            let stopped = self.scan_span(pages, ask, geometry, report, span, spent)?;
+            let stopped = if ask.shared_memory && pass.shows_shared_memory(root, &span) {
+                let swaps = pass.sources.as_ref().is_none_or(|sources| sources.swaps);
+                let scope = Scope { from: ask.from, geometry, swaps };
+                let stop = |regions| regions >= REPORT_REGIONS || spent();
+                self.scan_shared(root, pages, scope, span, report, &stop)?
+            } else {
+                count_excluded(report, span, ask.from, geometry);
+                self.scan_span(pages, ask, geometry, report, span, spent)?
+            };
             read += 1;
             let within = (stopped < span.end).then_some(span);
             let check = within.is_some() || read % MAPPINGS_A_CHECK == 0;
@@ -244,8 +276,10 @@ impl Target {
             return Ok(pass);
         }
         self.refusals.clear();
+        self.shared.clear();
         self.maps_fuse = None;
-        Ok(Pass { maps: MapsReader::open(root, self.id.pid)?, within: None, at: from })
+        let maps = MapsReader::open(root, self.id.pid)?;
+        Ok(Pass { maps, within: None, at: from, sources: None })
     }
 
     /// Scans what lies of one mapping behind the ask's cursor. Where it stopped: the mapping's end
@@ -441,6 +475,9 @@ impl Target {
         if rss > SMAPS_PAGES {
             return SkipReason::RefusedByKernel;
         }
+        if self.shared.contains_key(&mapping) && machine::denies_shmem(root) {
+            return SkipReason::ShmemDenied;
+        }
         match smaps_flags(root, self.id.pid, mapping) {
             Some(flags) if flags.iter().any(|flag| flag == "nh") => SkipReason::AdvisedAgainst,
             _ => SkipReason::RefusedByKernel,
@@ -502,6 +539,7 @@ fn sample(at: u64, counts: Counts, mapping: Addr) -> Option<RegionSample> {
         shared: None,
         held: None,
         zeros: None,
+        object: None,
     })
 }
 

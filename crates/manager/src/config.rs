@@ -162,6 +162,9 @@ pub struct Promote {
     /// Promote regions whose pages lie on several NUMA nodes, too: the huge page lies on the node
     /// of most of them. Default false. Meant for memory that is spread over nodes on purpose.
     pub mixed_nodes: bool,
+    /// Promote shared memory, too (shared anonymous mappings, System V segments, memfds, files of
+    /// tmpfs), where all of a region's pages are there: nothing grows by it. Default true.
+    pub shared_memory: bool,
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
     /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
     pub warm: Warm,
@@ -184,6 +187,7 @@ impl Default for Promote {
             allow_under_never: false,
             call_most_ms: 50,
             mixed_nodes: false,
+            shared_memory: true,
             warm: Warm::Auto,
             burst: Burst::Once,
         }
@@ -476,6 +480,10 @@ pub struct Settings {
     /// Park khugepaged in mode `guard`, too, but only while memory is short on the machine: what it
     /// fills then has to be given back. Default true.
     pub guard_parks_khugepaged: bool,
+    /// Write `advise` to `shmem_enabled` where that says `never`: the kernel then places new shared
+    /// mappings so that huge pages fit, and faults stay as they are. Programs that run already have
+    /// to be restarted. Default false.
+    pub shmem: bool,
     /// Choose the size of folio that faults hand out, in modes `ingens` and `auto`, where the
     /// kernel has multi-size THP (Linux 6.8) and nobody has chosen one. Default all.
     pub fault_sizes: FaultSizes,
@@ -501,6 +509,7 @@ impl Default for Settings {
             guard_max_ptes_none: 51,
             park_khugepaged: true,
             guard_parks_khugepaged: true,
+            shmem: false,
             fault_sizes: FaultSizes::All,
         }
     }

@@ -86,6 +86,9 @@ pub struct Decision {
     /// Read a sample of its contents first: pages may be populated that nobody wrote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sample: bool,
+    /// It is shared memory ([`RegionSample::object`](crate::snapshot::RegionSample)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_memory: bool,
     /// Another promotion waits: its destination may be warmed ahead.
     #[serde(default)]
     pub another: bool,

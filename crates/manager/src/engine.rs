@@ -234,14 +234,18 @@ impl Manager {
     }
 
     fn list_ask(&self) -> ListAsk {
+        let shared_memory = self.config.promote.shared_memory;
         if let Some(named) = &self.selection.named {
             let only = Some(named.iter().map(|id| id.pid).collect());
-            return ListAsk { only, ..ListAsk::default() };
+            let least_shmem = shared_memory.then_some(self.state.geometry().huge);
+            return ListAsk { only, least_shmem, ..ListAsk::default() };
         }
         let select = &self.config.select;
         // Half: who is known and shrinks a little stays.
         let least_anon = Bytes(select.min_anon_bytes.0 / 2);
-        ListAsk { only: None, least_anon, most: select.max_targets.saturating_mul(4) }
+        let least_shmem = shared_memory.then_some(least_anon);
+        let most = select.max_targets.saturating_mul(4);
+        ListAsk { only: None, least_anon, least_shmem, most }
     }
 
     fn observe(&mut self, world: &mut impl World) {

@@ -245,9 +245,11 @@ pub struct CheckFacts {
     pub huge: bool,
     /// Base pages in swap.
     pub swapped: u32,
-    /// Base pages that other processes map as well.
+    /// It is shared memory, and the object does not have all of its pages, or is another one.
+    pub holes: bool,
+    /// Base pages that other processes map as well; 0 of shared memory, which is meant to be.
     pub shared: u32,
-    /// Base pages of files.
+    /// Base pages of files; 0 of shared memory.
     pub file: u32,
     /// Base pages under userfaultfd write protection.
     pub write_protected: u32,
@@ -406,6 +408,7 @@ gates! {
         |check| !check.under_never && check.thp.is_none_or(|thp| thp == ThpMode::Never);
     Check binds AlreadyHuge: "somebody else made it huge meanwhile", |check| check.huge;
     Check binds Swapped: "some of its pages are in swap", |check| check.swapped > 0;
+    Check binds SharedHoles: "shared memory of which some pages are not there", |check| check.holes;
     Check binds SharedPages: "some of its pages are shared with another process",
         |check| check.shared > 0;
     Check binds SharedMapping: "some of its pages are of a file", |check| check.file > 0;

@@ -35,6 +35,8 @@ pub struct ThpFiles {
     pub per_size_dir: String,
     /// `defrag`.
     pub defrag: Option<String>,
+    /// `shmem_enabled`.
+    pub shmem: Option<String>,
     /// `khugepaged/max_ptes_none`.
     pub max_ptes_none: Option<u32>,
     /// Base pages of a huge page; 0: the usual number.
@@ -92,6 +94,10 @@ pub fn wanted(
         return Ok(all);
     }
     let mut want = |file: String, value: String, why| all.push(WantedSetting { file, value, why });
+    if config.settings.shmem && files.shmem.as_deref() == Some("never") {
+        let why = "new shared mappings are placed so that huge pages fit";
+        want(format!("{THP_DIR}/shmem_enabled"), "advise".into(), why);
+    }
     let file_none = format!("{THP_DIR}/khugepaged/max_ptes_none");
     // What the operator made stricter stays.
     let lower = |none: u32| files.max_ptes_none.is_none_or(|now| now > none);
@@ -191,6 +197,7 @@ mod tests {
             per_size: per_size.map(Into::into),
             per_size_dir: "hugepages-2048kB".into(),
             defrag: Some("madvise".into()),
+            shmem: Some("never".into()),
             max_ptes_none: Some(511),
             pages_per_huge: 512,
         }
@@ -235,6 +242,22 @@ mod tests {
             let wanted = wanted(&Config::default(), mode, &strict).expect("allowed");
             assert!(wanted.iter().all(|w| !w.file.ends_with("max_ptes_none")), "{wanted:?}");
         }
+    }
+
+    #[test]
+    fn shared_mappings_are_placed_well_where_that_is_asked() {
+        let mut config = Config::default();
+        let shmem = |config: &Config, files: &ThpFiles| {
+            let wanted = wanted(config, Mode::Ingens, files).expect("allowed");
+            let one = wanted.into_iter().find(|want| want.file.ends_with("/shmem_enabled"));
+            one.map(|want| want.value)
+        };
+        let never = files("madvise", Some("inherit"));
+        assert_eq!(shmem(&config, &never), None);
+        config.settings.shmem = true;
+        assert_eq!(shmem(&config, &never).as_deref(), Some("advise"));
+        let denied = ThpFiles { shmem: Some("deny".into()), ..never };
+        assert_eq!(shmem(&config, &denied), None, "the operator said no");
     }
 
     #[test]

@@ -51,7 +51,19 @@ named! {
     Unreadable = "unreadable": "the kernel's answer could not be understood",
         "please report it together with the journal line";
     // Mappings.
-    SharedMapping = "shared_mapping": "shared memory is not managed", "";
+    SharedMapping = "shared_mapping": "shared memory that is not managed",
+        "promote.shared_memory = true manages what is no file on a disk";
+    SharedElsewhere = "shared_elsewhere":
+        "shared memory that is made huge in another process: this one maps it as huge when it next \
+         touches it",
+        "";
+    SharedHoles = "shared_holes":
+        "shared memory of which some pages are not there: filling them could not be taken back", "";
+    Misaligned = "misaligned":
+        "shared memory that is mapped at another offset within a huge page than in its object",
+        "settings.shmem = true has the kernel place it well: then restart the program";
+    ShmemDenied = "shmem_denied": "shmem_enabled forbids huge pages for shared memory",
+        "set it to 'advise': 'hugewise thp set shmem_enabled=advise'";
     FileMapping = "file_mapping": "memory of a file", "";
     NotWritable = "not_writable": "the mapping is not writable", "";
     SpecialMapping = "special_mapping": "a stack or a mapping made by the kernel", "";
@@ -165,6 +177,9 @@ impl SkipReason {
             self,
             Self::SharedPages
                 | Self::SharedMapping
+                | Self::SharedHoles
+                | Self::Misaligned
+                | Self::ShmemDenied
                 | Self::MixedNodes
                 | Self::WriteProtected
                 | Self::Swapped

@@ -214,6 +214,7 @@ mod tests {
             sample: false,
             another: false,
             unhurried: false,
+            shared_memory: false,
             outlook: None,
         };
         let (cpu, reason) = (Ns(900_000), SkipReason::RetryLater);

@@ -59,7 +59,7 @@ pub fn select(
     // Of a process below 1 MiB owner and executable are not even read: no rule could be applied,
     // and not one region would be worth it.
     let unknown = process.uid.is_none() && !config.rules.is_empty();
-    if unknown || (!named && process.anon < config.select.min_anon_bytes) {
+    if unknown || (!named && process.largest() < config.select.min_anon_bytes) {
         return Err(SkipReason::TooSmall);
     }
     let weight = f64::from(process.cpu_weight_percent.unwrap_or(100)) / 100.0;

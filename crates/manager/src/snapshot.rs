@@ -44,6 +44,9 @@ pub struct ListAsk {
     pub only: Option<Vec<u32>>,
     /// Only those with at least so much anonymous memory.
     pub least_anon: Bytes,
+    /// ... or with so much shared memory; `None`: that is no reason to list one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_shmem: Option<Bytes>,
     /// At most so many, the largest of each user in turn; 0: no bound.
     pub most: usize,
 }
@@ -59,6 +62,19 @@ pub struct ScanAsk {
     pub budget: Ns,
     /// Also find shared and partially mapped pages: costs more, for views only.
     pub detail: bool,
+    /// Also scan shared memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_memory: bool,
+}
+
+/// An object that processes share: shared anonymous memory, a System V segment, a memfd, or a file
+/// of tmpfs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectId {
+    /// Device of its file system: major and minor number.
+    pub device: (u32, u32),
+    /// Its inode number.
+    pub inode: u64,
 }
 
 /// One region to inspect: its page frames, and on demand its contents.
@@ -326,6 +342,10 @@ pub struct ProcessSample {
     pub rss: Bytes,
     /// Resident anonymous memory, as resident minus shared pages.
     pub anon: Bytes,
+    /// Shared memory that it maps and has touched; `None` where that was not read: it has too
+    /// little of it to matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shmem: Option<Bytes>,
     /// Minor and major faults since start: a cheap sign that memory changed.
     pub faults: u64,
     /// CPU time since start, user and kernel; `None` where it was not read.
@@ -344,6 +364,11 @@ pub struct ProcessSample {
 }
 
 impl ProcessSample {
+    /// Its largest kind of memory that can become huge.
+    pub fn largest(&self) -> Bytes {
+        self.anon.max(self.shmem.unwrap_or_default())
+    }
+
     /// Id of the user whose share it takes.
     pub fn account(&self) -> Option<u32> {
         self.account_uid.or(self.uid)
@@ -376,6 +401,7 @@ impl ProcessSample {
             cpu_weight_percent: None,
             rss: anon,
             anon,
+            shmem: None,
             faults: 0,
             cpu: None,
             kernel_thread: false,
@@ -414,6 +440,10 @@ pub struct RegionSample {
     /// known only where reading them was asked for.
     #[serde(default)]
     pub zeros: Option<u16>,
+    /// The object whose memory it is; `None`: it is private. Then `populated` counts the pages that
+    /// the object has, whoever touched them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectId>,
 }
 
 impl RegionSample {
@@ -466,6 +496,7 @@ impl ScanReport {
             shared: None,
             held: None,
             zeros: None,
+            object: None,
         };
         Self {
             target,

@@ -33,6 +33,9 @@ pub struct TargetStatus {
     pub rss: Bytes,
     /// Resident anonymous memory.
     pub anon: Bytes,
+    /// Shared memory that it maps and has touched; `None`: too little to matter, or not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shmem: Option<Bytes>,
     /// Populated memory in regions that could be huge.
     pub populated: Bytes,
     /// Regions with at least one populated page.
@@ -389,6 +392,7 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         name: target.sample.name.clone(),
         rss: target.sample.rss,
         anon: target.sample.anon,
+        shmem: target.sample.shmem,
         populated: geometry.bytes(populated),
         regions,
         huge: geometry.regions(huge),

@@ -469,6 +469,7 @@ impl Policy for Reckless {
                 sample: false,
                 another: false,
                 unhurried: false,
+                shared_memory: false,
                 outlook: None,
             });
             plan.queues.insert(*id, wanted.collect());

@@ -18,6 +18,7 @@ pub mod madvise;
 pub mod memory;
 pub mod namespace;
 pub mod numa;
+pub mod page_cache;
 pub mod pagemap;
 pub mod perf;
 pub mod pidfd;

@@ -50,6 +50,8 @@ pub enum LocalAdvice {
     NoHugePage,
     /// `MADV_DONTNEED`: give the memory back; private contents become zero.
     DontNeed,
+    /// `MADV_REMOVE`: give shared memory back to the kernel, a hole for all who map it.
+    Remove,
     /// `MADV_COLLAPSE` (Linux 6.1): make huge pages now.
     Collapse,
     /// `MADV_POPULATE_WRITE` (Linux 5.14): fault every page in, as if written.
@@ -62,13 +64,14 @@ impl LocalAdvice {
             Self::HugePage => libc::MADV_HUGEPAGE,
             Self::NoHugePage => libc::MADV_NOHUGEPAGE,
             Self::DontNeed => libc::MADV_DONTNEED,
+            Self::Remove => libc::MADV_REMOVE,
             Self::Collapse => MADV_COLLAPSE,
             Self::PopulateWrite => libc::MADV_POPULATE_WRITE,
         }
     }
 }
 
-/// Anonymous memory mapped for this process alone and unmapped on drop. Starts out zero.
+/// Anonymous memory that this process maps, unmapped on drop. Starts out zero.
 #[derive(Debug)]
 pub struct Arena {
     start: NonNull<u8>,
@@ -86,24 +89,28 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
+    /// Maps `len` bytes of shared memory (kept by the kernel's tmpfs) whose address is a multiple
+    /// of `align` bytes: the first byte of the object is at the first address.
+    ///
+    /// # Errors
+    /// As for [`Arena::new`].
+    pub fn shared(len: usize, align: usize) -> io::Result<Self> {
+        let arena = Self::new(len, align)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: what is replaced is the arena's own, of which no reference was given away.
+        // WHY UNSAFE: std has no way to map memory.
+        unsafe { mmap_anonymous(arena.start.as_ptr().cast(), len, protection, flags)? };
+        Ok(arena)
+    }
+
     /// Maps `len` bytes of private memory whose address is a multiple of `align` bytes.
     ///
     /// # Errors
     /// `InvalidInput` when `len` is not a positive multiple of the page size, or `align` is no
     /// power of two or below the page size; `ENOMEM` when the kernel refuses the mapping.
     pub fn new(len: usize, align: usize) -> io::Result<Self> {
-        Self::map(len, align, MapFlags::PRIVATE)
-    }
-
-    /// Maps `len` bytes of shared memory (kept by the kernel's tmpfs), page aligned.
-    ///
-    /// # Errors
-    /// As for [`Arena::new`].
-    pub fn shared(len: usize) -> io::Result<Self> {
-        Self::map(len, rustix::param::page_size(), MapFlags::SHARED)
-    }
-
-    fn map(len: usize, align: usize, flags: MapFlags) -> io::Result<Self> {
+        let flags = MapFlags::PRIVATE;
         let page = rustix::param::page_size();
         if len == 0 || !len.is_multiple_of(page) {
             return Err(invalid("length is not a positive multiple of the page size"));
@@ -334,7 +341,7 @@ mod tests {
         private.as_mut_slice().fill(5);
         private.advise(0..4096, LocalAdvice::DontNeed)?;
         assert_eq!((private.as_slice()[0], private.as_slice()[4096]), (0, 5));
-        let mut shared = Arena::shared(MIB)?;
+        let mut shared = Arena::shared(MIB, rustix::param::page_size())?;
         shared.as_mut_slice().fill(5);
         shared.advise(0..MIB, LocalAdvice::DontNeed)?;
         assert_eq!(shared.as_slice()[0], 5);

@@ -2,10 +2,12 @@
 
 use std::ffi::c_long;
 
-/// Calls that enter the address space of another process, or read a file that shows one; every
+/// Calls that enter the address space of another process, read a file that shows one, or wait for
+/// the lock of an object that it maps; every
 /// other call of a process waits at most for that process itself.
-const ENTERING: [c_long; 8] = [
+const ENTERING: [c_long; 9] = [
     libc::SYS_ioctl,
+    libc::SYS_lseek,
     libc::SYS_openat,
     libc::SYS_pread64,
     libc::SYS_process_madvise,

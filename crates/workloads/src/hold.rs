@@ -39,6 +39,9 @@ struct Args {
     /// A second mapping of so many MiB, of which a thread reads every page again and again
     #[arg(long, default_value_t = 0)]
     hot: usize,
+    /// Its memory is shared: a child maps the same pages, and what is dropped is a hole for both
+    #[arg(long)]
+    shared: bool,
     /// NUMA nodes from which pages come in turn; otherwise from wherever the kernel likes
     #[arg(long, value_delimiter = ',')]
     nodes: Vec<u32>,
@@ -171,6 +174,7 @@ fn exec(args: &[String]) -> std::io::Error {
 struct Held {
     arena: Arena,
     page: usize,
+    shared: bool,
     written: Vec<bool>,
     child: Option<PausingChild>,
     /// For as long as it runs: memory of a program that names no nodes is moved by the kernel to
@@ -183,9 +187,11 @@ impl Held {
         let len = args.mib * MIB;
         ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
         let page = rustix::param::page_size();
-        let arena = Arena::new(len, HUGE).context("cannot map memory")?;
+        let map = if args.shared { Arena::shared } else { Arena::new };
+        let arena = map(len, HUGE).context("cannot map memory")?;
         let written = vec![false; len / page];
-        let mut held = Self { arena, page, written, child: None, turns: None };
+        let shared = args.shared;
+        let mut held = Self { arena, page, shared, written, child: None, turns: None };
         match args.advise {
             Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
             Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
@@ -249,7 +255,8 @@ impl Held {
     /// Returns how many pages.
     fn drop_pages(&mut self, span: Span) -> anyhow::Result<usize> {
         let range = self.range(span)?;
-        self.arena.advise(range.clone(), LocalAdvice::DontNeed)?;
+        let advice = if self.shared { LocalAdvice::Remove } else { LocalAdvice::DontNeed };
+        self.arena.advise(range.clone(), advice)?;
         self.written[range.start / self.page..range.end / self.page].fill(false);
         Ok(range.len() / self.page)
     }

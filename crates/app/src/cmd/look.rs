@@ -28,13 +28,15 @@ pub(super) fn scan(
             if from != Addr(0) && world.now() >= end {
                 continue;
             }
-            let scans = vec![ScanAsk { target: *target, from, budget: SLICE, detail: true }];
+            let (target, budget) = (*target, SLICE);
+            let ask = ScanAsk { target, from, budget, detail: true, shared_memory: true };
+            let scans = vec![ask];
             let seen = world.observe(&Ask { targets: wanted.to_vec(), scans, ..Ask::default() });
             for report in &seen.scans {
                 each(report, seen.at);
                 match report.end {
-                    ScanEnd::Partial(next) => open.insert(*target, next),
-                    ScanEnd::Complete | ScanEnd::Refused(_) => open.remove(target),
+                    ScanEnd::Partial(next) => open.insert(target, next),
+                    ScanEnd::Complete | ScanEnd::Refused(_) => open.remove(&target),
                 };
             }
         }
@@ -54,7 +56,8 @@ pub(super) fn sample(
 ) -> Vec<String> {
     let end = world.now() + PATIENCE;
     let mut refused = BTreeSet::new();
-    let mut huge: Vec<_> = regions.iter_mut().filter(|region| region.huge).collect();
+    let mut huge: Vec<_> =
+        regions.iter_mut().filter(|region| region.huge && region.object.is_none()).collect();
     let mut open = huge.len();
     for some in huge.chunks_mut(SAMPLES) {
         if world.now() >= end {

@@ -26,10 +26,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// A data directory of one trial, and its server. PostgreSQL does not run as root, and wants a
 /// user with a name.
-struct Postgres<'a> {
+pub(crate) struct Postgres<'a> {
     scratch: &'a Scratch,
-    programs: PathBuf,
-    data: PathBuf,
+    pub(crate) programs: PathBuf,
+    pub(crate) data: PathBuf,
     user: (u32, u32),
     process: Option<Child>,
 }
@@ -59,7 +59,7 @@ fn nobody() -> anyhow::Result<(u32, u32)> {
 }
 
 impl<'a> Postgres<'a> {
-    fn new(scratch: &'a Scratch) -> anyhow::Result<Self> {
+    pub(crate) fn new(scratch: &'a Scratch) -> anyhow::Result<Self> {
         let (programs, user) = (postgres_programs()?, nobody()?);
         let data = scratch.join("data");
         fs::create_dir(&data)?;
@@ -94,7 +94,7 @@ impl<'a> Postgres<'a> {
     }
 
     /// Starts it, and waits until it answers, or says why not.
-    fn start(&mut self, huge_pages: &str) -> anyhow::Result<u32> {
+    pub(crate) fn start(&mut self, huge_pages: &str) -> anyhow::Result<u32> {
         let log = self.scratch.join("postgres.log");
         let mut command = self.command("postgres");
         command.args(["-c", &format!("huge_pages={huge_pages}")]);
@@ -111,7 +111,7 @@ impl<'a> Postgres<'a> {
     }
 
     /// `INT`: as an operator does; `QUIT`: at once.
-    fn stop(&mut self, signal: Signal) -> anyhow::Result<()> {
+    pub(crate) fn stop(&mut self, signal: Signal) -> anyhow::Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         if process.try_wait()?.is_none() {
             let pid = Pid::from_raw(process.id().cast_signed()).context("a pid")?;

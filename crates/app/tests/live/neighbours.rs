@@ -195,7 +195,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
     let (root, pid) = (Root::live(), neighbour.pid());
     let geometry = machine::geometry(&root);
     let holed = |mapping: &Mapping| {
-        let Span { start, end, excluded } = mapping.span;
+        let Span { start, end, excluded, .. } = mapping.span;
         let size = geometry.huge.0 - geometry.base.0;
         excluded.is_none() && end.0 - start.0 == size && end.0 % geometry.huge.0 == 0
     };
@@ -221,6 +221,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
             sample: false,
             another: false,
             unhurried: false,
+            shared_memory: false,
             outlook: None,
         };
         let outcome = actuator.act(&root, &mut pages, &mut target, &decision);

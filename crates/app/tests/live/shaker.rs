@@ -57,7 +57,7 @@ impl Shaker {
         let id = ProcId { pid, start_ticks: stat.starttime };
         let Ok(mut target) = Target::open(&self.root, id) else { return };
         let budget = Ns::s(60);
-        let ask = ScanAsk { target: id, from: Addr(0), budget, detail: true };
+        let ask = ScanAsk { target: id, from: Addr(0), budget, detail: true, shared_memory: false };
         let report = target.scan(&self.root, &mut self.pages, &ask, self.geometry);
         if report.end != ScanEnd::Complete {
             return;
@@ -104,6 +104,7 @@ impl Shaker {
             sample: false,
             another: false,
             unhurried: false,
+            shared_memory: false,
             outlook: None,
         })
     }

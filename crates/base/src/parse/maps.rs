@@ -75,6 +75,19 @@ pub struct MapRange {
     pub perms: Perms,
     /// What its name says.
     pub kind: MapKind,
+    /// What it shows.
+    pub part: Part,
+}
+
+/// The part of an object that a mapping shows from its first address on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Offset in the object, in bytes.
+    pub offset: u64,
+    /// Device of its file system: major and minor number; zeros for private anonymous memory.
+    pub device: (u32, u32),
+    /// Inode number; 0 for private anonymous memory.
+    pub inode: u64,
 }
 
 impl MapName {
@@ -160,10 +173,18 @@ pub fn parse(text: &[u8]) -> Parsed<Vec<MapEntry>> {
 pub fn range(line: &[u8]) -> Result<MapRange, &'static str> {
     let mut rest = line;
     let (start, end, perms) = range_and_perms(&mut rest)?;
-    for _ in ["offset", "device", "inode"] {
-        next_word(&mut rest);
-    }
-    Ok(MapRange { start, end, perms, kind: MapKind::from_bytes(rest.trim_ascii()) })
+    let part = part(&mut rest)?;
+    Ok(MapRange { start, end, perms, kind: MapKind::from_bytes(rest.trim_ascii()), part })
+}
+
+fn part(rest: &mut &[u8]) -> Result<Part, &'static str> {
+    let offset = hex(next_word(rest)).ok_or("an offset in hexadecimal")?;
+    let device = next_word(rest)
+        .split_once(':')
+        .and_then(|(major, minor)| Some((hex32(major)?, hex32(minor)?)));
+    let device = device.ok_or("a device such as 'fe:00'")?;
+    let inode = decimal(next_word(rest)).ok_or("an inode number")?;
+    Ok(Part { offset, device, inode })
 }
 
 fn range_and_perms(rest: &mut &[u8]) -> Result<(u64, u64, Perms), &'static str> {
@@ -180,12 +201,7 @@ fn range_and_perms(rest: &mut &[u8]) -> Result<(u64, u64, Perms), &'static str> 
 pub(super) fn map_line(line: &[u8]) -> Result<MapEntry, &'static str> {
     let mut rest = line;
     let (start, end, perms) = range_and_perms(&mut rest)?;
-    let offset = hex(next_word(&mut rest)).ok_or("an offset in hexadecimal")?;
-    let device = next_word(&mut rest)
-        .split_once(':')
-        .and_then(|(major, minor)| Some((hex32(major)?, hex32(minor)?)));
-    let (dev_major, dev_minor) = device.ok_or("a device such as 'fe:00'")?;
-    let inode = decimal(next_word(&mut rest)).ok_or("an inode number")?;
+    let Part { offset, device: (dev_major, dev_minor), inode } = part(&mut rest)?;
     // The kernel pads the name to a column; names never start with a blank.
     let name = MapName::from_bytes(rest.trim_ascii_start());
     Ok(MapEntry { start, end, perms, offset, dev_major, dev_minor, inode, name })

@@ -217,7 +217,7 @@ impl Actuator {
         target.renew(root)?;
         let thp = machine::thp_mode(root, self.geometry);
         let (counts, detail) = target.look(pages, decision.region, Frames::Ignored)?;
-        let populated = counts.populated();
+        let (populated, shared_memory) = (counts.populated(), decision.shared_memory);
         let zeros = match sample && !counts.huge {
             true => target.zero_pages(root, pages, decision.region, &counts, self.geometry)?,
             false => 0,
@@ -226,16 +226,21 @@ impl Actuator {
         // What the budget pays for was sampled before, and two samples differ.
         let paid = sample && decision.motive == Motive::BloatBudget;
         let error = if paid { 2 * self.geometry.pages_per_huge() / u32::from(SAMPLE) } else { 0 };
+        let whole = self.geometry.pages_per_huge();
+        let holes = shared_memory
+            && counts.present < whole
+            && !target.is_whole(root, decision.mapping, decision.region, self.geometry.huge);
         let facts = CheckFacts {
             thp,
             under_never: self.config.allow_under_never,
             huge: counts.huge,
             swapped: counts.swapped,
-            shared: detail.shared,
-            file: detail.file,
+            holes,
+            shared: if shared_memory { 0 } else { detail.shared },
+            file: if shared_memory { 0 } else { detail.file },
             write_protected: detail.write_protected,
-            populated,
-            written: written + error,
+            populated: if shared_memory { decision.populated.into() } else { populated },
+            written: if shared_memory { decision.populated.into() } else { written + error },
             min_populated: decision.min_populated,
             free_huge: machine::free_huge(root, self.geometry),
         };
@@ -244,6 +249,7 @@ impl Actuator {
         let facts = self.nodes.facts(root, place, decision.motive, self.geometry);
         closed(gate::node(&facts, Asked::Binding))?;
         let node = place.node();
+        let written = if shared_memory { whole } else { written };
         let written = u16::try_from(written).unwrap_or(u16::MAX);
         Ok(Checked { written, node })
     }

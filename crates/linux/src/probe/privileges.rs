@@ -55,10 +55,11 @@ impl Privileges {
 }
 
 /// Name, number in `include/uapi/linux/capability.h`, need, use.
-const CAPS: [(&str, u32, Need, &str); 6] = [
+const CAPS: [(&str, u32, Need, &str); 7] = [
     ("CAP_SYS_NICE", 23, Need::Required, "advise another process"),
     ("CAP_SYS_PTRACE", 19, Need::Required, "look at processes of other users"),
     ("CAP_DAC_READ_SEARCH", 2, Need::Required, "open their pagemap"),
+    ("CAP_CHECKPOINT_RESTORE", 40, Need::Useful, "see which pages shared memory has"),
     ("CAP_SYS_ADMIN", 21, Need::Useful, "see partially mapped huge pages ('status --map')"),
     ("CAP_PERFMON", 38, Need::Useful, "sample what CPUs run ('record', 'diagnose --freezes')"),
     ("CAP_SYS_RESOURCE", 24, Need::Unused, "PSI triggers before 6.5"),

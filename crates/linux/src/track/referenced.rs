@@ -197,12 +197,14 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hugewise_base::parse::maps::Part;
     use hugewise_base::units::Addr;
 
     const GEOMETRY: Geometry = Geometry::X86_64;
 
     fn sums(start: u64, end: u64, [rss, referenced, huge]: [u64; 3]) -> Sums {
-        let span = Span { start: Addr(start), end: Addr(end), excluded: None };
+        let span =
+            Span { start: Addr(start), end: Addr(end), excluded: None, part: Part::default() };
         Sums { span: Some(span), rss: Some(rss), referenced: Some(referenced), huge: Some(huge) }
     }
 

@@ -110,6 +110,7 @@ fn the_switch_that_cannot_be_read_stops_the_last_step() {
         swapped: 0,
         shared: 0,
         file: 0,
+        holes: false,
         write_protected: 0,
         populated: 461,
         min_populated: 461,

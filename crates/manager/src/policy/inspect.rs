@@ -215,7 +215,8 @@ impl Rule {
     /// From when on what was seen of a region is old: what changed, and what is known to hold zeros
     /// that may have been written meanwhile, sooner than the rest.
     fn is_old_at(&self, region: &Region) -> Ns {
-        let Some(seen) = region.inspected else { return Ns(u64::MAX) };
+        let seen = region.inspected.filter(|_| !region.shared_memory);
+        let Some(seen) = seen else { return Ns(u64::MAX) };
         let moves = seen.populated != region.populated || region.zeros > Some(0);
         match region.huge {
             true if self.samples => seen.at + self.again,
@@ -232,6 +233,9 @@ impl Rule {
     }
 
     fn worth(&self, region: &Region, now: Ns) -> Option<Worth> {
+        if region.shared_memory {
+            return None;
+        }
         if region.huge {
             return match region.samples {
                 _ if !self.samples => None,

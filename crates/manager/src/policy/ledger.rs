@@ -101,6 +101,7 @@ mod tests {
             sample: false,
             another: false,
             unhurried: false,
+            shared_memory: false,
             outlook: None,
         };
         let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);

@@ -49,6 +49,7 @@ fn decision(id: ProcId, at: Addr, region: &Region, action: Action, motive: Motiv
         sample: false,
         another: false,
         unhurried: false,
+        shared_memory: false,
         outlook: None,
     }
 }

@@ -468,6 +468,7 @@ impl SimRegion {
                 false => 0,
             }),
             zeros: None,
+            object: None,
         })
     }
 }

@@ -46,6 +46,10 @@ impl Region {
     /// What is known about the waste in it.
     pub fn waste(&self, geometry: Geometry) -> Waste {
         let whole = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
+        if self.shared_memory {
+            // It had all of its pages before, and others may use what this process does not.
+            return Waste::Impossible;
+        }
         if !self.huge {
             return match (self.held_pages(geometry), self.zeros) {
                 (Some(held @ 1..), _) => Waste::Known(held, WasteSource::PartiallyMapped),

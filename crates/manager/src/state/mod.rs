@@ -5,6 +5,7 @@
 //! are handed in.
 
 pub mod bloat;
+mod cgroups;
 pub mod heat;
 pub mod lately;
 pub mod looks;
@@ -12,6 +13,7 @@ pub mod made;
 pub mod rate;
 mod region;
 pub mod regions;
+mod shared;
 mod slots;
 mod target;
 mod totals;
@@ -42,16 +44,9 @@ use crate::snapshot::{
 use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
 use lately::Lately;
 use rate::Rate;
+use shared::Objects;
 use std::collections::{BTreeMap, BTreeSet};
 use target::Context;
-
-/// The memory of cgroups is read this often: a few files each, about 10 us a file.
-const CGROUPS_INTERVAL: Ns = Ns::s(2);
-/// So many or fewer are read with each tick, so that promotions stop within a second when one of
-/// them is full.
-const CGROUPS_FEW: usize = 50;
-/// Less than a tick: none is left out because it came a moment early.
-const CGROUPS_SOON: Ns = Ns::ms(900);
 
 /// A cgroup with less usage than this share of its limit did not hit it within
 /// [`CGROUPS_INTERVAL`].
@@ -99,6 +94,8 @@ pub(super) struct Programs {
     /// When programs of each user were looked at last, whether or not it came to anything and the
     /// program still lives: who ends and starts programs gets no more turns.
     looked_at: BTreeMap<Option<u32>, Ns>,
+    /// Through which program shared memory is made huge.
+    objects: Objects,
 }
 
 /// Memory of the targets' cgroups.
@@ -289,44 +286,6 @@ impl State {
         reason
     }
 
-    /// cgroups whose memory usage is wanted now: all, with each tick or every [`CGROUPS_INTERVAL`],
-    /// and at once when one is new.
-    pub fn cgroups_wanted(&self, now: Ns) -> Vec<String> {
-        let known =
-            self.programs.targets.values().filter_map(|target| target.sample.cgroup.clone());
-        let known: BTreeSet<_> = known.collect();
-        let interval = if known.len() > CGROUPS_FEW { CGROUPS_INTERVAL } else { CGROUPS_SOON };
-        let due =
-            now.since(self.cgroups.asked.1) >= interval || !known.is_subset(&self.cgroups.asked.0);
-        if due { known.into_iter().collect() } else { Vec::new() }
-    }
-
-    /// Takes the memory of the targets' cgroups.
-    pub fn cgroup_memory(
-        &mut self,
-        config: &Config,
-        usage: BTreeMap<String, CgroupSample>,
-        now: Ns,
-    ) {
-        let known =
-            self.programs.targets.values().filter_map(|target| target.sample.cgroup.clone());
-        self.cgroups.asked = (known.collect(), now);
-        self.limits.pressure.cgroups(&config.watermark, &usage, now);
-        self.cgroups.memory = usage;
-        self.cgroups.mark_percent = config.watermark.cgroup_usage_high_percent;
-    }
-
-    /// Adds what a promotion filled up to its cgroup at once: between two readings there may be
-    /// many, and the cgroup must not come to its limit by them.
-    fn charge_cgroup(&mut self, id: ProcId, populated: u16) {
-        let target = self.programs.targets.get(&id);
-        let Some(cgroup) = target.and_then(|target| target.sample.cgroup.as_ref()) else { return };
-        let Some(memory) = self.cgroups.memory.get_mut(cgroup) else { return };
-        let added = self.machine.geometry.pages_per_huge().saturating_sub(populated.into());
-        memory.usage += self.machine.geometry.bytes(added.into());
-        self.limits.pressure.risen(cgroup, memory, self.cgroups.mark_percent);
-    }
-
     /// Charges own CPU time that no single outcome or scan accounted for: it has a budget of its
     /// own, for whoever makes listing or planning expensive must not silence promotions or splits.
     pub fn own_cpu(&mut self, own_cpu: Option<Ns>, warm_cpu: Option<Ns>, now: Ns) {
@@ -355,7 +314,7 @@ impl State {
                 Ok(share) => chosen.push((share, sample)),
                 // Hysteresis: who is known and shrinks a little stays, with what is known of it.
                 Err(SkipReason::TooSmall)
-                    if sample.anon.0 >= config.select.min_anon_bytes.0 / 2
+                    if sample.largest().0 >= config.select.min_anon_bytes.0 / 2
                         && self.programs.targets.contains_key(&sample.id) =>
                 {
                     let share = self.programs.targets.get(&sample.id).map_or(1.0, |t| t.share);
@@ -387,12 +346,14 @@ impl State {
             };
             self.programs.targets.insert(target.sample.id, target);
         }
+        let targets = &self.programs.targets;
+        self.programs.objects.retain(|id| targets.contains_key(id));
         self.limits.backoffs.forget_ended(now);
         self.account.lately.forget(&self.programs.targets, now);
     }
 
     fn leave_alone(&mut self, config: &Config, sample: ProcessSample, reason: SkipReason) {
-        if sample.anon >= config.select.min_anon_bytes && reason != SkipReason::NotSelected {
+        if sample.largest() >= config.select.min_anon_bytes && reason != SkipReason::NotSelected {
             self.programs.left_alone.push(LeftAlone { sample, reason });
         }
     }
@@ -420,9 +381,12 @@ impl State {
             ScanEnd::Refused(SkipReason::Gone | SkipReason::AddressSpaceChanged)
         ) {
             self.forget(report.target, now);
-        } else if let Some(target) = self.programs.targets.get_mut(&report.target) {
+            return;
+        }
+        if let Some(target) = self.programs.targets.get_mut(&report.target) {
+            let elsewhere = self.programs.objects.claim(report, target.pass_of(report));
             let filled = target.totals.filled;
-            target.scanned(report, context);
+            target.scanned(report, &elsewhere, context);
             self.account.totals.filled += target.totals.filled - filled;
         }
     }

@@ -49,6 +49,8 @@ pub struct Region {
     pub zero_page: u16,
     /// Mapped huge.
     pub huge: bool,
+    /// Of shared memory: others map it, too. It is never split, and its contents are not read.
+    pub shared_memory: bool,
     /// Start of its mapping.
     pub mapping: Addr,
     /// What it was before, while it is huge and that is known.
@@ -144,6 +146,7 @@ impl Region {
         self.swapped = sample.swapped;
         self.zero_page = sample.zero_page;
         self.huge = sample.huge;
+        self.shared_memory = sample.object.is_some();
         if let Some(zeros) = sample.zeros {
             // Of a region that is not huge an earlier sample counts as long as it did not change.
             let as_seen = |seen: Inspected| seen.populated == sample.populated;
@@ -278,6 +281,7 @@ mod tests {
             shared: None,
             held: None,
             zeros: None,
+            object: None,
         };
         seen.seen(&huge, Geometry::X86_64, now);
         let mut found = split();
@@ -294,6 +298,7 @@ mod tests {
             sample: false,
             another: false,
             unhurried: false,
+            shared_memory: false,
             outlook: None,
         };
         let reason = SkipReason::AlreadyHuge;

@@ -29,6 +29,7 @@ mod flag {
     /// Two bits: 3 stands for more, too.
     pub(super) const SAMPLES_SHIFT: u32 = 7;
     pub(super) const SAMPLES_MOST: u32 = 3;
+    pub(super) const SHARED_MEMORY: u32 = 1 << 9;
 }
 
 /// A region in 32 bytes.
@@ -88,6 +89,7 @@ impl Packed {
             (region.zeros.is_some(), flag::ZEROS),
             (inspected.is_some(), flag::INSPECTED),
             (rare, flag::RARE),
+            (region.shared_memory, flag::SHARED_MEMORY),
         ];
         let set = flags.into_iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
         let samples = u32::from(region.samples).min(flag::SAMPLES_MOST) << flag::SAMPLES_SHIFT;
@@ -121,6 +123,7 @@ impl Packed {
             swapped: self.swapped,
             zero_page: self.zero_page,
             huge: self.has(flag::HUGE),
+            shared_memory: self.has(flag::SHARED_MEMORY),
             mapping: self.mapping,
             before: self
                 .has(flag::BEFORE)
@@ -285,13 +288,14 @@ mod tests {
         let before = (prop::option::of((pages.clone(), any::<bool>())), pages.clone());
         let inspected = prop::option::of((0..1_000_u64, pages.clone()));
         let counts = (pages.clone(), pages.clone(), pages, any::<bool>());
-        let rest = (some_pages.clone(), some_pages, 0..4_u8, any::<u8>(), 0..3_u8);
+        let rest = (some_pages.clone(), some_pages, 0..4_u8, any::<u8>(), 0..3_u8, any::<bool>());
         (counts, before, inspected, since.clone(), since, rest).prop_map(
             |(counts, before, inspected, partially, until, rest)| Region {
                 populated: counts.0,
                 swapped: counts.1,
                 zero_page: counts.2,
                 huge: counts.3,
+                shared_memory: rest.5,
                 dropped: if counts.3 { 0 } else { before.1 },
                 mapping: Addr(0x7fff_1234_5000),
                 before: before.0.filter(|_| counts.3).map(|(populated, us)| Before {

@@ -18,9 +18,9 @@ use crate::limits::suspension::Suspension;
 use crate::limits::thresholds::Thresholds;
 use crate::limits::waits::{REFUSED, Wait};
 use crate::reason::SkipReason;
-use crate::snapshot::{InspectReport, ProcessSample, RegionSample, ScanEnd, ScanReport};
+use crate::snapshot::{InspectReport, ObjectId, ProcessSample, RegionSample, ScanEnd, ScanReport};
 use hugewise_base::units::{Addr, Bytes, Geometry, Ns};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A program has another size when its memory differs by this part, and by this much.
 const RESIZED_PART: u64 = 32;
@@ -295,10 +295,21 @@ impl Target {
         self.version
     }
 
-    pub(super) fn scanned(&mut self, report: &ScanReport, context: Context) {
+    /// The pass that a scan report is part of.
+    pub(super) fn pass_of(&self, report: &ScanReport) -> u8 {
+        self.pass.wrapping_add(u8::from(report.from == Addr(0)))
+    }
+
+    /// Takes a scan report. `elsewhere`: shared memory that is made huge through other programs.
+    pub(super) fn scanned(
+        &mut self,
+        report: &ScanReport,
+        elsewhere: &BTreeSet<ObjectId>,
+        context: Context,
+    ) {
         self.version += 1;
+        self.pass = self.pass_of(report);
         if report.from == Addr(0) {
-            self.pass = self.pass.wrapping_add(1);
             self.excluded.clear();
             self.scanned_faults = self.sample.faults;
             self.scanned_rss = self.sample.rss;
@@ -310,7 +321,11 @@ impl Target {
         }
         self.refused = None;
         for sample in &report.regions {
-            self.region_seen(sample, context);
+            if sample.object.is_some_and(|object| elsewhere.contains(&object)) {
+                *self.excluded.entry(SkipReason::SharedElsewhere).or_default() += 1;
+            } else {
+                self.region_seen(sample, context);
+            }
         }
         match report.end {
             ScanEnd::Partial(next) => self.cursor = next,

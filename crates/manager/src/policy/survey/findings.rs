@@ -104,7 +104,7 @@ impl Findings {
             {
                 findings.wasted_pages += u64::from(pages);
             }
-            if !region.huge {
+            if !region.huge && !region.shared_memory {
                 findings.small.add(&region);
             }
             findings.pledged_pages += pledged_pages(&region, whole);
@@ -140,7 +140,8 @@ impl Findings {
 /// last split and the kernel may hold.
 fn waste(region: &Region, conditions: Conditions) -> Waste {
     let waste = region.waste(conditions.geometry);
-    let may_hold = conditions.sight.pieces && !region.huge && region.dropped > 0;
+    let small = !region.huge && !region.shared_memory;
+    let may_hold = conditions.sight.pieces && small && region.dropped > 0;
     match waste {
         Waste::Impossible if may_hold => Waste::Known(region.dropped, WasteSource::Dropped),
         waste => waste,
@@ -218,6 +219,7 @@ impl One<'_> {
             min_populated,
             warm: false,
             sample: false,
+            shared_memory: self.region.shared_memory,
             another: false,
             unhurried: false,
             outlook: None,

@@ -30,10 +30,11 @@ fn bytes(amount: Option<Bytes>) -> Value {
     Value::Number(amount.map(|b| b.0))
 }
 
-/// Share of its anonymous memory that is in huge pages, percent; `None` before a scan.
+/// Share of its anonymous and shared memory that is in huge pages, percent; `None` before a scan.
 pub(crate) fn huge_percent(target: &TargetStatus) -> Option<f64> {
-    let known = target.scanned && target.anon.0 > 0;
-    known.then(|| (100.0 * target.huge.0 as f64 / target.anon.0 as f64).min(100.0))
+    let all = target.anon + target.shmem.unwrap_or_default();
+    let known = target.scanned && all.0 > 0;
+    known.then(|| (100.0 * target.huge.0 as f64 / all.0 as f64).min(100.0))
 }
 
 /// A value that only a scan gives.

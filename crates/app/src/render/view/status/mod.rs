@@ -259,6 +259,7 @@ pub(crate) mod tests {
             pid,
             name: name.to_owned(),
             rss: Bytes::mib(1200),
+            shmem: None,
             anon: Bytes::mib(1100),
             populated: Bytes::mib(1090),
             regions: 560,

@@ -1,0 +1,191 @@
+//! Shared memory: made huge through one process, for all that map it.
+
+use crate::hold::Hold;
+use crate::hugetlb_programs::Postgres;
+use crate::kit::{Said, Scratch, number, promotes, trial};
+use crate::machine::{Turn, thp};
+use crate::manager::Manage;
+use crate::promote::{FAST, MIB, left_alone, once, target};
+use anyhow::{Context, ensure};
+use hugewise_workloads::protocol::{Event, Request, Span};
+use libtest_mimic::Trial;
+use rustix::process::Signal;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("shared_memory_becomes_huge_for_all", becomes_huge_for_all),
+        trial("shared_memory_with_holes_does_not_grow", holes_are_not_filled),
+        trial("shared_memory_stays_where_that_is_asked", stays_where_asked),
+        trial("postgres_buffers_become_huge_in_each_backend", postgres_buffers_become_huge),
+    ]
+}
+
+/// The largest mapping of shared memory of a process: what of it is mapped, and by huge entries,
+/// KiB; and what its object takes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shared {
+    rss: u64,
+    huge: u64,
+    object: u64,
+}
+
+impl Shared {
+    fn of(pid: u32) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
+        let (mut all, mut range, mut shared) = (Vec::<Self>::new(), String::new(), false);
+        for line in text.lines() {
+            let words: Vec<_> = line.split_whitespace().collect();
+            let value = || words.get(1).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+            match (words.first().copied().unwrap_or_default(), all.last_mut()) {
+                (first, _) if !first.ends_with(':') => {
+                    shared = line.contains("rw-s") && line.contains("/dev/zero");
+                    range = first.to_owned();
+                }
+                ("Rss:", _) if shared => {
+                    let blocks = fs::metadata(format!("/proc/{pid}/map_files/{range}"))?.blocks();
+                    all.push(Self { rss: value(), huge: 0, object: blocks / 2 });
+                }
+                ("ShmemPmdMapped:", Some(last)) if shared => last.huge = value(),
+                _ => {}
+            }
+        }
+        all.into_iter().max_by_key(|one| one.object).context("no shared memory")
+    }
+}
+
+fn becomes_huge_for_all(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --shared"))?;
+    let child = hold.ask(Request::Fork)?;
+    ensure!(matches!(child, Event::Forked { .. }), "{child:?}");
+    let before = Shared::of(hold.pid())?;
+    ensure!((before.rss, before.huge) == (MIB << 10, 0), "{before:?}");
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let after = Shared::of(hold.pid())?;
+    ensure!(number(&status, "/promoted")? == MIB / 2, "{status}");
+    ensure!(after.huge == MIB << 10 && after.object == before.object, "{before:?} -> {after:?}");
+    ensure!(hold.verify()? == MIB << 8, "not all of it was compared");
+    // Again: nothing is left to do, and nothing of it is split or read.
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let done = ["/promoted", "/demoted"].map(|what| number(&status, what).unwrap_or(u64::MAX));
+    ensure!(done == [0, 0] && Shared::of(hold.pid())?.huge == MIB << 10, "{status}");
+    Ok(())
+}
+
+fn holes_are_not_filled(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --shared --fill sparse:511"))?;
+    let before = Shared::of(hold.pid())?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let holes = left_alone(target(&status, hold.pid())?, "shared_holes")?;
+    let after = Shared::of(hold.pid())?;
+    ensure!(holes == MIB / 2 && number(&status, "/promoted")? == 0, "{status}");
+    ensure!(after.huge == 0 && after.object == before.object, "{before:?} -> {after:?}");
+    hold.verify()?;
+    // Full, it is promoted; and a hole that is made in it comes back, and is not filled again.
+    hold.ask(Request::Touch(Span { offset_mib: 0, len_kib: usize::try_from(MIB << 10)? }))?;
+    once(&scratch, hold.pid(), "")?;
+    ensure!(Shared::of(hold.pid())?.huge == MIB << 10, "{:?}", Shared::of(hold.pid())?);
+    hold.ask(Request::Drop(Span { offset_mib: 4, len_kib: 512 }))?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let after = Shared::of(hold.pid())?;
+    ensure!(after.object == (MIB << 10) - 512, "the hole was filled: {after:?}, {status}");
+    ensure!(left_alone(target(&status, hold.pid())?, "shared_holes")? == 1, "{status}");
+    hold.verify()?;
+    Ok(())
+}
+
+fn stays_where_asked(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --shared"))?;
+    let off = "--set promote.shared_memory=false";
+    let status = once(&scratch, hold.pid(), off)?.json()?;
+    let target = target(&status, hold.pid())?;
+    ensure!(number(target, "/skips/shared_mapping")? >= MIB / 2, "{status}");
+    ensure!(Shared::of(hold.pid())?.huge == 0, "{status}");
+    hold.verify()?;
+    Ok(())
+}
+
+/// A client that keeps its connection, and so its backend.
+struct Session {
+    client: Child,
+    queries: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn start(server: &Postgres<'_>) -> anyhow::Result<Self> {
+        let mut command = Command::new(server.programs.join("psql"));
+        command.arg("-h").arg(&server.data).args(["-U", "trial", "-d", "postgres", "-qtA"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut client = command.spawn().context("cannot run psql")?;
+        let queries = client.stdin.take().context("no standard input")?;
+        let answers = BufReader::new(client.stdout.take().context("no standard output")?);
+        Ok(Self { client, queries, answers })
+    }
+
+    /// The only value of a query's answer.
+    fn ask(&mut self, query: &str) -> anyhow::Result<String> {
+        writeln!(self.queries, "{query};")?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer)?;
+        Ok(answer.trim().to_owned())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.client.kill();
+        let _ = self.client.wait();
+    }
+}
+
+/// What an operator does: one key, a restart of the database, and nothing of its own changed.
+fn postgres_buffers_become_huge(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut server = Postgres::new(&scratch)?;
+    let config = scratch.join("config.toml");
+    let text = format!(
+        "[select]\ndefault = \"exclude\"\n\n[[rule]]\nexe = \"{}/*\"\naction = \"manage\"\n\n\
+         [settings]\nshmem = true\n",
+        server.programs.display()
+    );
+    fs::write(&config, text)?;
+    let before = thp("shmem_enabled")?;
+    let args = format!("--config {} --for 1h {FAST}", config.display());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let during = thp("shmem_enabled")?;
+    let postmaster = server.start("off")?;
+    let load = server.data.display().to_string();
+    let bench = |more: &str| -> anyhow::Result<Said> {
+        let mut command = Command::new(server.programs.join("pgbench"));
+        command.args(["-h", &load, "-U", "trial"]).args(more.split_whitespace()).arg("postgres");
+        Ok(Said::of(&command.stdin(Stdio::null()).output().context("cannot run pgbench")?))
+    };
+    bench("-i -s 3 -q")?.expect(0)?;
+    let mut session = Session::start(&server)?;
+    manager.wait("huge buffers", |status| status["promoted"].as_u64() >= Some(16))?;
+    bench("-S -c 4 -t 4000")?.expect(0)?;
+    let backend = session.ask("select pg_backend_pid()")?.parse()?;
+    session.ask("select count(*) from pgbench_accounts")?;
+    let (shared, other) = (Shared::of(postmaster)?, Shared::of(backend)?);
+    println!("postgres: postmaster {shared:?}, backend {other:?}");
+    ensure!(other.rss >= 32 << 10, "it touched too little: {other:?}");
+    ensure!(other.huge * 100 >= other.rss * 90, "less than 90 % is huge: {other:?}");
+    let status = manager.stop()?.expect(0)?.json()?;
+    ensure!(number(&status, "/failed")? * 10 <= number(&status, "/promoted")?, "{status}");
+    drop(session);
+    server.stop(Signal::INT)?;
+    let after = thp("shmem_enabled")?;
+    ensure!(during != "never" && after == before, "{before}, {during}, {after}");
+    Ok(())
+}
