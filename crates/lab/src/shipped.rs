@@ -31,6 +31,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "redis-hawkeye"
     "memcached-table"
     "postgres-pgbench"
+    "postgres-shared"
     "java-allocation"
     "java-heap"
     "bloat-arena"

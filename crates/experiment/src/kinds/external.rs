@@ -276,7 +276,8 @@ pub(super) const POSTGRES: Kind = Kind {
         &["ops_per_s", "mean_us"],
         latencies!(""),
         &["page_tables_mib", "rss_mib", "cgroup_mib", "hugetlb_mib"],
-        CPU
+        CPU,
+        MANAGER
     ],
     programs: &[
         Program::of("initdb", "postgresql"),
