@@ -4,7 +4,9 @@ use super::bill::BillArgs;
 use super::pids::Pids;
 use super::places::STATE_DIR;
 use super::revert::SettingsRevertArgs;
+use super::values::percent;
 use clap::{Args, Subcommand, ValueEnum};
+use hugewise_base::size::{Size, with_unit};
 use std::path::PathBuf;
 
 /// `advise` compares this host with what its products want, unless it is given something else to
@@ -35,6 +37,8 @@ pub enum AdviseCommand {
     Revert(SettingsRevertArgs),
     /// Run one program under its own policy of transparent huge pages
     Run(AdviseRunArgs),
+    /// Say how much of a new virtual machine, or of any program, would be huge here
+    Place(AdvisePlaceArgs),
 }
 
 /// Arguments of `advise`.
@@ -156,6 +160,26 @@ pub struct AdviseRunArgs {
     /// The program and its arguments
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     pub command: Vec<std::ffi::OsString>,
+}
+
+/// Arguments of `advise place`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 as much as wanted is expected to be huge, 1 error, 2 usage, \
+3 less is, 5 something could not be read, which makes the interval wider.\n\nExamples:\n  \
+hugewise advise place 4G\n  hugewise advise place 4GiB --node 1 --guarantee 99\n  \
+hugewise --root capture advise place 512M"
+)]
+pub struct AdvisePlaceArgs {
+    /// Its memory, such as 4G or 512MiB
+    #[arg(value_name = "SIZE", value_parser = with_unit)]
+    pub size: Size,
+    /// It is bound to this NUMA node
+    #[arg(long, value_name = "N")]
+    pub node: Option<u32>,
+    /// So much of it is wanted in huge pages, percent
+    #[arg(long, default_value = "95", value_name = "PERCENT", value_parser = percent)]
+    pub guarantee: f64,
 }
 
 /// A form in which a policy can be kept.

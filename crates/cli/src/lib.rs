@@ -27,8 +27,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use advise::{
-    AdviseApplyArgs, AdviseArgs, AdviseCommand, AdviseLine, AdviseLintArgs, AdviseRulesArgs,
-    AdviseRunArgs, AdviseShowArgs, AdviseVerifyArgs, ShowArg, ThpArg,
+    AdviseApplyArgs, AdviseArgs, AdviseCommand, AdviseLine, AdviseLintArgs, AdvisePlaceArgs,
+    AdviseRulesArgs, AdviseRunArgs, AdviseShowArgs, AdviseVerifyArgs, ShowArg, ThpArg,
 };
 pub use bill::BillArgs;
 pub use daemon::DaemonArgs;

@@ -18,6 +18,11 @@ pub(super) fn within(text: &str, bounds: RangeInclusive<f64>, wanted: &str) -> R
     number.ok_or_else(|| format!("must be {wanted}"))
 }
 
+/// A share of a whole that is not nothing.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    within(text, 1.0..=100.0, "a number from 1 to 100")
+}
+
 /// `90s`, `10m` or `2h`. A number alone is refused: 10 may be meant as seconds or as minutes.
 pub fn duration(text: &str) -> anyhow::Result<Ns> {
     let wrong = |why: String| exit::coded(exit::USAGE, why);

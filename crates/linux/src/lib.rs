@@ -29,6 +29,7 @@ pub mod process;
 pub mod reader;
 mod reason;
 pub mod regular;
+pub mod room;
 pub mod root;
 mod running;
 pub mod save;

@@ -44,17 +44,18 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
 
 /// Free memory of each NUMA node.
 fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
-    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let numbers: BTreeSet<_> = zones.iter().map(|zone| zone.node).collect();
-    let of = |node| {
-        let own = zones.iter().filter(|zone| zone.node == node).cloned();
-        let own: Vec<_> = own.collect();
-        let free_huge = parse::buddyinfo::free_blocks_at_or_above(&own, order);
-        let whole = geometry.regions(free_huge);
-        let all = geometry.bytes(parse::buddyinfo::free_blocks_at_or_above(&own, 0));
-        NodeFree { node, free_huge, pieces: all.saturating_sub(whole) }
-    };
-    numbers.into_iter().map(of).collect()
+    numbers.into_iter().map(|node| node_free(zones, node, geometry)).collect()
+}
+
+/// What these zones have free of one NUMA node.
+pub(crate) fn node_free(zones: &[ZoneFree], node: u32, geometry: Geometry) -> NodeFree {
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
+    let own: Vec<_> = zones.iter().filter(|zone| zone.node == node).cloned().collect();
+    let free_huge = parse::buddyinfo::free_blocks_at_or_above(&own, order);
+    let whole = geometry.regions(free_huge);
+    let all = geometry.bytes(parse::buddyinfo::free_blocks_at_or_above(&own, 0));
+    NodeFree { node, free_huge, pieces: all.saturating_sub(whole) }
 }
 
 /// Sizes of multi-size THP that faults may hand out.

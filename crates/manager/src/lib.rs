@@ -7,7 +7,7 @@
 //!    [`config`], [`snapshot`] (what is observed), [`ownership`] (kernel settings), [`run_policy`]
 //!    (what a program needs that is started under a policy of its own);
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
-//! 3. [`limits`]: what no policy can exceed;
+//! 3. [`limits`]: what no policy can exceed; [`room`] (what a program would have that starts);
 //! 4. [`state`]: what is remembered;
 //! 5. [`gate`]: may a region be promoted now, and if not, why not;
 //! 6. [`policy`]: what is wanted;
@@ -34,6 +34,7 @@ pub mod policy;
 pub mod reason;
 pub mod record;
 pub mod replay;
+pub mod room;
 pub mod run_policy;
 pub mod select;
 pub mod sim;

@@ -14,7 +14,7 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "advise" "advise-apply" "advise-lint" "advise-list" "advise-run" "advise-verify"
+    "advise" "advise-apply" "advise-lint" "advise-list" "advise-place" "advise-run" "advise-verify"
     "bill" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
@@ -27,7 +27,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 54] = [
+pub(crate) const COMMANDS: [(&str, &str); 55] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
@@ -40,6 +40,7 @@ pub(crate) const COMMANDS: [(&str, &str); 54] = [
     ("advise verify", "advise-verify"),
     ("advise revert", "thp-revert"),
     ("advise run", "advise-run"),
+    ("advise place", "advise-place"),
     ("advise", "advise"),
     ("manage pause", "pause"),
     ("manage resume", "pause"),

@@ -441,6 +441,8 @@ pub(crate) fn advised(all: &mut Outputs) {
     let scratch = Scratch::new();
     let root = machine(&scratch);
     written(&root.join("usr/lib/systemd/libsystemd-shared-260.so"), "");
+    all.run("advise-place", &["--root", text(&root), "advise", "place", "1M"], &[0, 3, 5]);
+    all.run("advise-place", &["advise", "place", "4G"], &[0, 3, 5]);
     for policy in ["never", "madvise", "always", "managed"] {
         for form in ["unit", "container"] {
             let asked = ["--root", text(&root), "advise", "run", "--thp", policy, "--show", form];

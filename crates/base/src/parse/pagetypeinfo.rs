@@ -1,5 +1,7 @@
-//! `/proc/pagetypeinfo`: how many blocks of memory hold what the kernel can move.
+//! `/proc/pagetypeinfo`: how many blocks of memory hold what the kernel can move, and how much of
+//! these is free.
 
+use super::buddyinfo::{ORDERS_MAX, ZoneFree};
 use super::zones::{OfZone, substantial};
 use super::{ParseError, Parsed, decimal, numbered_lines};
 use crate::units::Geometry;
@@ -8,6 +10,10 @@ use crate::units::Geometry;
 const HEADING: &str = "Number of blocks type";
 /// Kinds whose pages stay where they are: most of the kernel's own memory.
 const UNMOVABLE: [&str; 2] = ["Unmovable", "Reclaimable"];
+/// Kinds that compaction can empty, and fills: `suitable_migration_target` of `mm/compaction.c`.
+const MOVABLE: [&str; 2] = ["Movable", "CMA"];
+/// What stands before a count that the kernel gave up counting (from Linux 5.5 on).
+const OVER: char = '>';
 /// Kinds that are read at most. Kernels have up to six.
 const KINDS_MAX: usize = 32;
 /// The line that says how many pages a block has.
@@ -60,6 +66,52 @@ pub fn parse(text: &str) -> Parsed<Vec<ZoneBlocks>> {
         }
     }
     parsed
+}
+
+/// Reads which free memory lies in blocks that can be emptied. The kernel stops counting at 100,000
+/// pieces of one size: of those there are at least so many.
+pub fn movable_free(text: &str) -> Parsed<Vec<ZoneFree>> {
+    let mut parsed = Parsed::<Vec<ZoneFree>>::empty();
+    for (number, line) in numbered_lines(text.as_bytes()) {
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        if line.starts_with(HEADING) {
+            break;
+        }
+        let Some((zone, rest)) = line.split_once(", type") else { continue };
+        let Some(free) = free_line(zone, rest) else {
+            let wanted = "'Node N, zone NAME, type KIND' and counts of free pieces";
+            parsed.note(ParseError::new("pagetypeinfo", number, line, wanted));
+            continue;
+        };
+        let (kind, free) = free;
+        if !MOVABLE.contains(&kind) {
+            continue;
+        }
+        let is_same = |known: &&mut ZoneFree| known.node == free.node && known.zone == free.zone;
+        match parsed.value.iter_mut().find(is_same) {
+            None => parsed.keep(free, "pagetypeinfo", number, line),
+            Some(known) => add(&mut known.free_blocks, &free.free_blocks),
+        }
+    }
+    parsed
+}
+
+fn add(all: &mut Vec<u64>, more: &[u64]) {
+    all.resize(all.len().max(more.len()), 0);
+    for (all, more) in all.iter_mut().zip(more) {
+        *all = all.saturating_add(*more);
+    }
+}
+
+fn free_line<'a>(zone: &str, rest: &'a str) -> Option<(&'a str, ZoneFree)> {
+    let (node, zone) = zone.strip_prefix("Node ")?.split_once(", zone")?;
+    let mut words = rest.split_ascii_whitespace();
+    let kind = words.next()?;
+    let counts = words.map(|word| decimal(word.trim_start_matches(OVER)));
+    let free_blocks: Vec<u64> = counts.collect::<Option<_>>()?;
+    let usual = !free_blocks.is_empty() && free_blocks.len() <= ORDERS_MAX;
+    let node = decimal(node.trim())?;
+    usual.then(|| (kind, ZoneFree { node, zone: zone.trim().to_owned(), free_blocks }))
 }
 
 fn zone_line(line: &str, kinds: &[&str], pages_per_block: u64) -> Option<ZoneBlocks> {
@@ -117,6 +169,22 @@ Node 1, zone   Normal           60           20           20            0       
         let of_node_0 = unmovable_percent(&zones, 0).expect("counted");
         assert!((of_node_0 - 100.0 * 695.0 / 12_280.0).abs() < 1e-9, "{of_node_0}");
         assert_eq!(unmovable_percent(&zones, 1), Some(80.0));
+    }
+
+    #[test]
+    fn counts_what_is_free_where_pages_can_be_moved() {
+        let text = "Free pages count per migrate type at order 0 1 2\n\
+            Node    0, zone   Normal, type    Unmovable   68   11    3\n\
+            Node    0, zone   Normal, type      Movable  >100000 7 2\n\
+            Node    0, zone   Normal, type          CMA   1    0    1\n\
+            Node    1, zone   Normal, type      Movable   x 7 2\n\
+            \nNumber of blocks type Unmovable Movable\nNode 0, zone Normal, type 1 2\n";
+        let parsed = movable_free(text);
+        assert_eq!(parsed.problems.len(), 1);
+        assert_eq!(parsed.value.len(), 1);
+        let ZoneFree { node, zone, free_blocks } = &parsed.value[0];
+        assert_eq!((*node, zone.as_str(), &free_blocks[..]), (0, "Normal", &[100_001, 7, 3][..]));
+        assert_eq!(movable_free(TEXT).value, []);
     }
 
     #[test]

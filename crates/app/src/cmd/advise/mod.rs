@@ -2,6 +2,7 @@
 
 mod apply;
 mod host;
+mod place;
 mod rules;
 mod run;
 
@@ -24,6 +25,7 @@ pub(super) fn run(global: &Global, line: &AdviseLine) -> anyhow::Result<Output> 
         Some(AdviseCommand::Verify(args)) => apply::verify(global, args),
         Some(AdviseCommand::Revert(args)) => apply::revert(global, args),
         Some(AdviseCommand::Run(args)) => run::run(global, args),
+        Some(AdviseCommand::Place(args)) => place::run(global, args),
     }
 }
 
