@@ -119,6 +119,8 @@ mod stress;
 mod top;
 #[path = "live/track.rs"]
 mod track;
+#[path = "live/virtual_machines.rs"]
+mod virtual_machines;
 #[path = "live/warm.rs"]
 mod warm;
 #[path = "live/worth.rs"]
@@ -196,6 +198,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(cgroups::trials());
     all.extend(compact::trials());
     all.extend(nodes::trials());
+    all.extend(virtual_machines::trials());
     all.extend(fair::trials());
     all.extend(settings::trials());
     all.extend(control::trials());

@@ -3,7 +3,7 @@
 use super::daemon::DaemonArgs;
 use super::pids::Pids;
 use super::places::STATE_DIR;
-use super::values::at_least_one;
+use super::values::{at_least_one, percent};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -49,8 +49,11 @@ pub enum ModeArg {
 /// Arguments of `manage`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  hugewise manage --dry-run --once          # what it would do\n  \
+    after_help = "Exit codes: 0 ended as asked, 1 error, 2 usage, 5 the guarantee was not kept, or \
+something could not be put back or read, 6 refused by a safety rule.\n\n\
+Examples:\n  hugewise manage --dry-run --once          # what it would do\n  \
 hugewise manage --pid 812 --once          # one program, as fast as its lock allows\n  \
+hugewise manage --pid 812 --guarantee 95  # a virtual machine, or the reason why not\n  \
 hugewise manage --give-back --once        # only take back what is wasted\n  \
 hugewise manage                           # the daemon; Ctrl-C puts all settings back\n  \
 hugewise manage --set controller.lock_share_percent=0.5"
@@ -66,6 +69,11 @@ pub struct ManageArgs {
     /// the programs' locks allow (promote.burst)
     #[arg(long)]
     pub once: bool,
+    /// Make so much of the memory of '--pid' huge, percent, at once: also by making blocks, and
+    /// without watching it first; then stop. Meant for a virtual machine that starts
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "pid",
+          conflicts_with = "give_back")]
+    pub guarantee: Option<f64>,
     /// Promote nothing, only give waste back; in mode 'guard' unless '--mode' says otherwise
     #[arg(long)]
     pub give_back: bool,

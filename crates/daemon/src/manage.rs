@@ -28,6 +28,7 @@ use hugewise_linux::world::Live;
 use hugewise_linux::{machine, priority};
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::engine::{Manager, Sink, Wake, World};
+use hugewise_manager::guarantee::{self, Guarantee};
 use hugewise_manager::ownership;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::record::{self, Record};
@@ -43,6 +44,8 @@ use std::sync::{Arc, mpsc};
 pub struct Ended {
     /// Its last state.
     pub status: ManagerStatus,
+    /// What became of the guarantee that was asked for.
+    pub guarantee: Option<Guarantee>,
     /// What was done, for people.
     pub summary: String,
     /// The exit code.
@@ -179,7 +182,9 @@ fn managed(
         service: Service::from_environment(),
         settings: Settings::new(settings, options.keep_settings, switch.map(|(_, file)| file)),
     };
-    let until = Until { done: options.once, end: options.length.map(|length| now + length) };
+    let covered = options.guarantee;
+    let until =
+        Until { done: options.once, covered, end: options.length.map(|length| now + length) };
     let load = || options.load();
     let (why, end) = match &record {
         None => running::run(&mut world, &mut manager, &mut sink, until, &load),
@@ -189,7 +194,7 @@ fn managed(
         }
     };
     manager.refresh(end);
-    let mut ended = finish(&manager, sink, (why, options.once), end);
+    let mut ended = finish(&manager, sink, why, options, end);
     if let Some(why) = record.and_then(|record| record.end()) {
         note(&format!("the recording is cut short: {why}"));
         ended.code = exit::ERROR;
@@ -198,7 +203,7 @@ fn managed(
 }
 
 /// Puts the settings back, closes the journal, says what was done.
-fn finish(manager: &Manager, mut sink: FileSink, (why, once): (&str, bool), end: Ns) -> Ended {
+fn finish(manager: &Manager, mut sink: FileSink, why: &str, options: &Options, end: Ns) -> Ended {
     sink.service.ends();
     let not_restored = match sink.settings.owned.take() {
         Some(mut settings) => settings.put_back(&mut sink.journal),
@@ -225,8 +230,14 @@ fn finish(manager: &Manager, mut sink: FileSink, (why, once): (&str, bool), end:
         let text = "it has no permission to read any of these programs, so it decided nothing";
         note(&format!("{text}: run it with sudo"));
     }
-    let code = if failed || blind { exit::PARTIAL } else { exit::OK };
-    Ended { summary: summary::text(&status, why, once), status, code }
+    let guarantee = options.guarantee.map(|percent| {
+        let memory = guarantee::memory(manager).unwrap_or_default();
+        Guarantee::of(percent, &memory, &status)
+    });
+    let missed = guarantee.is_some_and(|guarantee| !guarantee.reached);
+    let code = if failed || blind || missed { exit::PARTIAL } else { exit::OK };
+    let summary = summary::text(&status, why, options.once, guarantee.as_ref());
+    Ended { summary, status, guarantee, code }
 }
 
 /// What begins, what is changed meanwhile, and how it ends.

@@ -6,6 +6,7 @@ use hugewise_base::units::Ns;
 use hugewise_console::say::note;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::{Config, Mode};
+use hugewise_manager::guarantee;
 use std::path::PathBuf;
 
 /// What a manager is asked to do, and where it finds things.
@@ -21,6 +22,9 @@ pub struct Options {
     pub pids: Vec<u32>,
     /// Ends when everything that is eligible now is huge or has a reason not to be.
     pub once: bool,
+    /// So much of the programs' memory is to be huge, percent: the loop ends when it is, or cannot
+    /// be.
+    pub guarantee: Option<f64>,
     /// Ends after this time.
     pub length: Option<Ns>,
     /// Does everything except the last step.
@@ -51,13 +55,19 @@ impl Options {
     /// The configuration, read anew.
     pub(crate) fn load(&self) -> anyhow::Result<Config> {
         let loaded = config::load(self.config.as_deref(), &self.set)?;
-        Ok(loaded.config.in_force(self.once))
+        Ok(self.in_force(loaded.config))
+    }
+
+    /// What holds for such a run.
+    fn in_force(&self, config: Config) -> Config {
+        let config = if self.guarantee.is_some() { guarantee::rule(config) } else { config };
+        config.in_force(self.once)
     }
 
     /// The same; what in it is of no use is said once, at the start.
     pub(crate) fn load_at_start(&self, root: &Root) -> anyhow::Result<Config> {
         let loaded = config::load(self.config.as_deref(), &self.set)?;
         config::warnings(root, &loaded).iter().for_each(|warning| note(warning));
-        Ok(loaded.config.in_force(self.once))
+        Ok(self.in_force(loaded.config))
     }
 }

@@ -7,6 +7,7 @@ use hugewise_linux::actuator::ActuatorConfig;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
 use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_manager::guarantee;
 use hugewise_manager::record::Record;
 
 /// When the loop ends by itself.
@@ -14,8 +15,17 @@ use hugewise_manager::record::Record;
 pub(crate) struct Until {
     /// Nothing is left to do.
     pub(crate) done: bool,
+    /// So much is huge, percent.
+    pub(crate) covered: Option<f64>,
     /// This time on the world's clock.
     pub(crate) end: Option<Ns>,
+}
+
+impl Until {
+    /// Whether a guarantee still has time to find blocks for what waits for nothing else.
+    fn waits_for_blocks(&self, manager: &Manager) -> bool {
+        self.covered.is_some() && self.end.is_some() && manager.plan().compaction.is_some()
+    }
 }
 
 /// Runs the loop until it is asked to stop, and says why and when it ended.
@@ -63,7 +73,11 @@ fn run_until(
         if named_all_gone(manager) {
             return "all named processes ended";
         }
-        if until.done && manager.state().listed() && !manager.busy(world.now()) {
+        if is_covered(manager, until.covered) {
+            return "as much is huge as was asked for";
+        }
+        let busy = manager.busy(world.now()) || until.waits_for_blocks(manager);
+        if until.done && manager.state().listed() && !busy {
             return "nothing is left to do";
         }
         if until.end.is_some_and(|end| world.now() >= end) {
@@ -72,10 +86,16 @@ fn run_until(
     }
 }
 
+/// Whether so much of the programs' memory is huge.
+fn is_covered(manager: &Manager, percent: Option<f64>) -> bool {
+    let coverage = || guarantee::memory(manager)?.coverage_percent();
+    percent.is_some_and(|percent| coverage() >= Some(percent))
+}
+
 /// Said where a running manager cannot take over all that is new.
 const NEEDS_A_RESTART: &str = "changes of mode, settings, journal, promote.allow_under_never, \
-    promote.mixed_nodes, controller.warm_cpu_percent and watermark.fmfi_high take effect at the \
-    next start";
+    promote.mixed_nodes, promote.make_blocks, controller.warm_cpu_percent and \
+    watermark.fmfi_high take effect at the next start";
 
 fn needs_a_restart(old: &Config, new: &Config) -> bool {
     let fixed = |of: &Config| (of.mode, of.settings.clone(), of.journal.clone());
@@ -87,6 +107,7 @@ pub(crate) fn actuator_config(config: &Config) -> ActuatorConfig {
     ActuatorConfig {
         allow_under_never: config.promote.allow_under_never,
         mixed_nodes: config.promote.mixed_nodes,
+        make_blocks: config.promote.make_blocks,
         fmfi_high: config.watermark.fmfi_high,
         warm_cpu_percent: config.controller.warm_cpu_percent,
     }

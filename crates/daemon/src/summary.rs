@@ -1,6 +1,7 @@
 //! What a manager says at its end.
 
 use hugewise_base::count::counted;
+use hugewise_manager::guarantee::Guarantee;
 use hugewise_manager::status::ManagerStatus;
 
 /// After '--once': what huge pages waste from now on stays.
@@ -8,10 +9,30 @@ const NOBODY_GIVES_BACK: &str = "From now on nobody gives back what these region
     program frees a part of it: leave 'hugewise manage' running for that, or run 'hugewise manage \
     --give-back --once' later.\n";
 
+/// What became of a guarantee.
+fn guaranteed(guarantee: &Guarantee) -> String {
+    let is = guarantee.coverage_percent.map_or("an unknown part".into(), |is| format!("{is:.1} %"));
+    let wanted = guarantee.wanted_percent;
+    let Some(reason) = guarantee.reason else {
+        let word = if guarantee.reached { "kept" } else { "NOT kept in time" };
+        return format!("Guarantee {word}: {is} is huge, {wanted} % was wanted.\n");
+    };
+    let (means, remedy) = reason.text();
+    format!(
+        "Guarantee NOT kept: {is} is huge, {wanted} % was wanted; {reason}: {means}. {remedy}\n"
+    )
+}
+
 /// What was done, and what was left alone and why.
-pub(crate) fn text(status: &ManagerStatus, why: &str, once: bool) -> String {
+pub(crate) fn text(
+    status: &ManagerStatus,
+    why: &str,
+    once: bool,
+    guarantee: Option<&Guarantee>,
+) -> String {
     use std::fmt::Write as _;
     let mut text = format!("Stopped: {why}.\n");
+    text.extend(guarantee.map(guaranteed));
     let _ = write!(
         text,
         "Promoted {}, split {} which gave back {} ({}, {}",

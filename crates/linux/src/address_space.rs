@@ -8,12 +8,14 @@
 use crate::root::Root;
 use hugewise_base::units::Addr;
 use hugewise_sys::Errno;
-use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::madvise::process_madvise;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+
+pub use hugewise_sys::madvise::RemoteAdvice;
 
 /// A file below `/proc/PID` that shows, or changes, an address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

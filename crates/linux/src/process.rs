@@ -31,6 +31,10 @@ const AGE_PART: u32 = 4;
 const KNOWN_AT_ONCE: usize = 8;
 /// The same of those that something keeps from being managed for now, divided among their users.
 const BARRED_AT_ONCE: usize = 16;
+/// What a monitor has open: Firecracker closes the device itself.
+const KVM: [&str; 2] = ["/dev/kvm", "anon_inode:kvm-vm"];
+/// Most open files of a process that are looked at: a monitor opens these early.
+const FILES: usize = 64;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -246,6 +250,7 @@ impl Lister {
             isolated: false,
             thp_disabled: None,
             is_self: self.own_pid == Some(pid),
+            kvm: false,
         })
     }
 
@@ -269,6 +274,7 @@ impl Lister {
             path.strip_suffix(" (deleted)").map_or(path.clone(), ToOwned::to_owned)
         };
         sample.exe = exe.map(path);
+        sample.kvm = has_kvm(root, pid);
         if let Ok(text) = root.read(format!("proc/{pid}/cgroup")) {
             let paths = parse::cgroup::parse(&text).value;
             sample.unit = paths.unit().map(ToOwned::to_owned);
@@ -326,6 +332,14 @@ impl Lister {
             }
         }
     }
+}
+
+/// Whether it has `/dev/kvm` open, or a virtual machine that was made with it.
+fn has_kvm(root: &Root, pid: u32) -> bool {
+    let files = fs::read_dir(root.path(format!("proc/{pid}/fd")));
+    let links = files.into_iter().flatten().flatten().take(FILES);
+    let mut links = links.filter_map(|entry| fs::read_link(entry.path()).ok());
+    links.any(|link| KVM.iter().any(|kvm| link.as_os_str() == *kvm))
 }
 
 /// Whether both are of one process that is still the same program, as far as its name says.

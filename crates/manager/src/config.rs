@@ -165,6 +165,10 @@ pub struct Promote {
     /// Promote shared memory, too (shared anonymous mappings, System V segments, memfds, files of
     /// tmpfs), where all of a region's pages are there: nothing grows by it. Default true.
     pub shared_memory: bool,
+    /// A huge page is asked for although no block is free: the kernel then gives up page cache and
+    /// moves pages for it, in hugewise's own time and without anybody's lock. Default false: it
+    /// takes what others would have used; true with `manage --guarantee`.
+    pub make_blocks: bool,
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
     /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
     pub warm: Warm,
@@ -188,6 +192,7 @@ impl Default for Promote {
             call_most_ms: 50,
             mixed_nodes: false,
             shared_memory: true,
+            make_blocks: false,
             warm: Warm::Auto,
             burst: Burst::Once,
         }

@@ -182,7 +182,7 @@ pub struct MachineFacts {
     pub short: bool,
     /// A huge page could not be allocated a moment ago.
     pub allocation_waits: bool,
-    /// Free blocks; `None`: unknown.
+    /// Free blocks; `None`: unknown, or the kernel is to make one (`promote.make_blocks`).
     pub free_huge: Option<u64>,
 }
 
@@ -214,7 +214,7 @@ impl MachineFacts {
             too_large: budgets::call_prior(machine.geometry) > Ns::ms(config.promote.call_most_ms),
             short: state.limits.pressure.on_machine().is_some(),
             allocation_waits: state.limits.backoffs.allocation(now).is_some(),
-            free_huge: machine.free_huge,
+            free_huge: machine.free_huge.filter(|_| !config.promote.make_blocks),
         })
     }
 }
@@ -259,7 +259,7 @@ pub struct CheckFacts {
     pub written: u32,
     /// Populated base pages without which the decision would have been another one.
     pub min_populated: u16,
-    /// Free blocks; `None`: unknown.
+    /// Free blocks; `None`: unknown, or the kernel is to make one.
     pub free_huge: Option<u64>,
 }
 

@@ -4,6 +4,7 @@
 
 use crate::access::{AccessAsk, AccessReport, Offer};
 use crate::compaction::CompactReport;
+use crate::monitors;
 use crate::reason::SkipReason;
 use hugewise_base::parse::cgroup;
 use hugewise_base::units::{Addr, Bytes, Geometry, Ns, ProcId};
@@ -361,6 +362,9 @@ pub struct ProcessSample {
     pub thp_disabled: Option<bool>,
     /// Set on the observer itself.
     pub is_self: bool,
+    /// It has `/dev/kvm` open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kvm: bool,
 }
 
 impl ProcessSample {
@@ -380,6 +384,11 @@ impl ProcessSample {
             Some(cgroup) => Cow::Borrowed(cgroup),
             None => Cow::Owned(format!("pid {}", self.id)),
         }
+    }
+
+    /// The machine monitor that it is; `None`: it runs no virtual machine.
+    pub fn monitor(&self) -> Option<&'static str> {
+        monitors::monitor(self.exe.as_deref(), self.kvm)
     }
 
     /// What its cgroup belongs to ([`cgroup::belongs_to`]); else its unit.
@@ -409,6 +418,7 @@ impl ProcessSample {
             isolated: false,
             thp_disabled: Some(false),
             is_self: false,
+            kvm: false,
         }
     }
 }

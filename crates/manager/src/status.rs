@@ -9,6 +9,7 @@ use crate::limits::fault_size::SizeReason;
 use crate::limits::huge_faults::HugeFaults;
 use crate::limits::pressure::PressureSource;
 use crate::limits::thresholds::Thresholds;
+use crate::monitors::GuestMemory;
 use crate::policy::Plan;
 use crate::reason::{Limit, SkipReason};
 use crate::snapshot::{CgroupSample, SizeSample};
@@ -88,9 +89,21 @@ pub struct TargetStatus {
     /// Trackers that do not work for this program, and why.
     #[serde(default)]
     pub unfit: BTreeMap<Tracker, SkipReason>,
+    /// The virtual machine that it runs; `None`: none.
+    #[serde(default)]
+    pub guest: Option<GuestStatus>,
     /// Huge regions by who made them: this manager, an earlier one of this boot included.
     #[serde(default)]
     pub huge_by_us: u64,
+}
+
+/// A virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestStatus {
+    /// The program that runs it: `qemu`, ...
+    pub monitor: String,
+    /// Its memory; `None`: most of it was not seen.
+    pub memory: Option<GuestMemory>,
 }
 
 /// How a program uses its memory.
@@ -416,6 +429,10 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         belongs_to: target.sample.belongs_to(),
         usage: usage(target, geometry, now),
         unfit: target.looks.unfit(now).collect(),
+        guest: target.sample.monitor().map(|monitor| GuestStatus {
+            monitor: monitor.to_owned(),
+            memory: target.guest_memory(geometry),
+        }),
         huge_by_us,
     }
 }

@@ -11,7 +11,11 @@ use hugewise_manager::config::Mode;
 pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> {
     let ended = manage::run(&options(global, args)?)?;
     if global.json {
-        return Output::json(&ended.status, ended.code);
+        let mut json = serde_json::to_value(&ended.status)?;
+        if let Some(guarantee) = &ended.guarantee {
+            json["guarantee"] = serde_json::to_value(guarantee)?;
+        }
+        return Output::json(&json, ended.code);
     }
     Ok(Output::text(ended.summary + "\n", ended.code))
 }
@@ -23,7 +27,8 @@ fn options(global: &Global, args: &ManageArgs) -> anyhow::Result<Options> {
         quiet: global.json,
         mode: args.mode.map(mode).or(args.give_back.then_some(Mode::Guard)),
         pids: pids(&args.pid),
-        once: args.once,
+        once: args.once || args.guarantee.is_some(),
+        guarantee: args.guarantee,
         length: args.r#for.as_deref().map(duration).transpose()?,
         dry_run: args.dry_run,
         keep_settings: args.keep_settings,

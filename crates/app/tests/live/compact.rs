@@ -110,6 +110,20 @@ fn cut_off() -> anyhow::Result<()> {
 /// pages have to be moved for a block. The kernel does not mend that meanwhile: where a first touch
 /// is slow it would, and what it made whole would be taken, so that nothing is left to compact.
 pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
+    fragment_by(|arena, size| {
+        // The last piece may be shorter.
+        for offset in (0..size).step_by(one_of * PAGE) {
+            let end = size.min(offset + one_of * PAGE);
+            arena.advise(offset + PAGE..end, LocalAdvice::DontNeed)?;
+        }
+        Ok(())
+    })
+}
+
+/// The same, of which `thin` gives back what it likes; it is told the size.
+pub(crate) fn fragment_by(
+    mut thin: impl FnMut(&mut Arena, usize) -> anyhow::Result<()>,
+) -> anyhow::Result<Arena> {
     fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
     let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
     let free = usize::try_from(free.context("free memory is unknown")?.0)?;
@@ -121,11 +135,7 @@ pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
     for offset in (0..size).step_by(PAGE) {
         arena.set(offset, 1);
     }
-    // The last piece may be shorter.
-    for offset in (0..size).step_by(one_of * PAGE) {
-        let end = size.min(offset + one_of * PAGE);
-        arena.advise(offset + PAGE..end, LocalAdvice::DontNeed)?;
-    }
+    thin(&mut arena, size)?;
     Ok(arena)
 }
 

@@ -242,7 +242,7 @@ impl Actuator {
             populated: if shared_memory { decision.populated.into() } else { populated },
             written: if shared_memory { decision.populated.into() } else { written + error },
             min_populated: decision.min_populated,
-            free_huge: machine::free_huge(root, self.geometry),
+            free_huge: machine::free_huge(root, self.geometry).filter(|_| !self.config.make_blocks),
         };
         closed(gate::check(&facts, Asked::Binding))?;
         let place = self.nodes.of(target, decision.region, self.geometry)?;

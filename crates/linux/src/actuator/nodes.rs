@@ -44,7 +44,8 @@ impl Nodes {
         let free = machine::free_of(root, geometry, Some(node));
         let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.config.fmfi_high);
         let wastes_scarce = motive == Motive::BloatBudget && in_pieces;
-        NodeFacts { mixed, free_huge: free.huge, wastes_scarce }
+        let free_huge = free.huge.filter(|_| !self.config.make_blocks);
+        NodeFacts { mixed, free_huge, wastes_scarce }
     }
 
     /// Where a region of base pages lies; unknown where it does not matter.

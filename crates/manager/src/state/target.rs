@@ -17,6 +17,7 @@ use crate::limits::shrinking::Shrinking;
 use crate::limits::suspension::Suspension;
 use crate::limits::thresholds::Thresholds;
 use crate::limits::waits::{REFUSED, Wait};
+use crate::monitors::GuestMemory;
 use crate::reason::SkipReason;
 use crate::snapshot::{InspectReport, ObjectId, ProcessSample, RegionSample, ScanEnd, ScanReport};
 use hugewise_base::units::{Addr, Bytes, Geometry, Ns};
@@ -241,6 +242,15 @@ impl Target {
             }
         }
         all
+    }
+
+    /// The guest's memory, where it runs a virtual machine; of others the largest mappings. `None`:
+    /// most of what is resident was not seen, such as shared memory that is no candidate.
+    pub fn guest_memory(&self, geometry: Geometry) -> Option<GuestMemory> {
+        let of =
+            |region: Region| (region.mapping, geometry.bytes(region.populated.into()), region.huge);
+        let guest = GuestMemory::of(self.regions.values().map(of));
+        (guest.populated.0 >= self.sample.rss.0 / 2).then_some(guest)
     }
 
     /// Takes what hints say.

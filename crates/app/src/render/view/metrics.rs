@@ -10,6 +10,7 @@ use crate::render::view::status::values::Machine;
 use hugewise_base::escape::printable;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_evidence::hugetlb::facts::Pool;
+use hugewise_manager::monitors::GuestMemory;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::snapshot::ThpMode;
 use hugewise_manager::status::{CgroupStatus, ManagerStatus, TargetStatus};
@@ -65,6 +66,7 @@ pub(crate) fn metrics(facts: &Facts) -> Vec<Metric> {
         skipped(&mut all, status);
         compaction(&mut all, status);
         programs(&mut all, &status.targets, facts.top);
+        guests(&mut all, &status.targets, facts.top);
         cgroups(&mut all, &status.cgroups, facts.top);
     }
     all.0
@@ -316,6 +318,35 @@ fn programs(all: &mut List, targets: &[TargetStatus], top: usize) {
     }
 }
 
+/// Virtual machines, the largest ones.
+fn guests(all: &mut List, targets: &[TargetStatus], top: usize) {
+    let guest =
+        |target: &TargetStatus| Some((labels_of_guest(target)?, target.guest.as_ref()?.memory?));
+    let mut guests: Vec<_> = targets.iter().filter_map(guest).collect();
+    guests.sort_by_key(|(_, guest)| Reverse(guest.populated));
+    guests.truncate(top);
+    let mut add = |name: &str, help: &str, get: &dyn Fn(&GuestMemory) -> Option<f64>| {
+        let values: Vec<_> = guests.iter().map(|(of, guest)| (of.clone(), get(guest))).collect();
+        all.add(Type::Gauge, &format!("vm_{name}"), help, values);
+    };
+    let help = "Populated memory of a virtual machine's guest.";
+    add("guest_bytes", help, &|guest| amount(Some(guest.populated)));
+    let help = "Its memory in huge pages.";
+    add("guest_huge_bytes", help, &|guest| amount(Some(guest.huge)));
+    let help = "Share of its memory that is in huge pages.";
+    add("guest_huge_ratio", help, &|guest| Some(guest.coverage_percent()? / 100.0));
+}
+
+/// A virtual machine by its monitor, its process, and its pod or unit.
+fn labels_of_guest(target: &TargetStatus) -> Option<Labels> {
+    let guest = target.guest.as_ref()?;
+    let mut labels = label("monitor", printable(&guest.monitor));
+    labels.insert("pid", target.pid.to_string());
+    labels.extend(target.cgroup.as_ref().map(|cgroup| ("cgroup", printable(cgroup))));
+    labels.extend(target.belongs_to.as_ref().map(|owner| ("belongs_to", printable(owner))));
+    Some(labels)
+}
+
 fn cgroups(all: &mut List, cgroups: &[CgroupStatus], top: usize) {
     let mut cgroups: Vec<_> = cgroups.iter().collect();
     cgroups.sort_by_key(|cgroup| Reverse(cgroup.anon));
@@ -348,6 +379,7 @@ mod tests {
     use crate::render::golden;
     use crate::render::view::status::tests::with_manager;
     use hugewise_evidence::hugetlb::facts::NodePool;
+    use hugewise_manager::status::GuestStatus;
     use std::collections::BTreeSet;
 
     fn write(metrics: &[Metric]) -> String {
@@ -359,6 +391,9 @@ mod tests {
         view.machine.psi_some_avg10 = Some(1.5);
         if let Seen::Running(status) = &mut view.manager {
             status.left_alone.append(&mut view.left_alone);
+            let memory = GuestMemory { populated: Bytes::mib(1000), huge: Bytes::mib(960) };
+            let guest = GuestStatus { monitor: "qemu".to_owned(), memory: Some(memory) };
+            status.targets.iter_mut().take(1).for_each(|one| one.guest = Some(guest.clone()));
             (status.own_cpu, status.warm_cpu) = (Some(Ns::ms(1500)), Some(Ns::ms(250)));
         }
         let size =

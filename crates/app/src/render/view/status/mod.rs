@@ -300,6 +300,7 @@ pub(crate) mod tests {
                 other: Bytes::mib(320),
             }),
             unfit: BTreeMap::from([(Tracker::Damon, SkipReason::TrackerBusy)]),
+            guest: None,
             huge_by_us: 480,
         }
     }
