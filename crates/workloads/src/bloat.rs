@@ -4,7 +4,7 @@
 //! Three kinds that are found in the wild: allocators with an arena for each thread, tables that
 //! were allocated as zeros, allocators that gave most of a heap back.
 
-use crate::kit::{Advise, HUGE, MIB, allow_huge_pages, pattern, say, say_verdict, serve};
+use crate::kit::{Advise, MIB, allow_huge_pages, huge, pattern, say, say_verdict, serve};
 use crate::pattern::mix;
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
@@ -33,7 +33,7 @@ const BATCH: u64 = 1024;
 struct Args {
     #[arg(long, value_enum)]
     kind: Kind,
-    /// Size, MiB; even
+    /// Size, MiB; whole huge pages
     #[arg(long)]
     mib: usize,
     /// Said of all memory before the first touch; otherwise the machine's setting decides
@@ -55,7 +55,7 @@ struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Arenas of 2 MiB, each used at its start only.
+    /// Arenas of a huge page, each used at its start only.
     Arena,
     /// A hash table that was allocated as zeros and holds few keys.
     Table,
@@ -95,10 +95,11 @@ struct Bloat {
 impl Bloat {
     fn fill(args: &Args) -> anyhow::Result<Self> {
         let (len, page) = (args.mib * MIB, rustix::param::page_size());
-        ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
-        let whole = HUGE / page;
+        let even = len > 0 && len.is_multiple_of(huge());
+        ensure!(even, "--mib {} is no multiple of {}", args.mib, huge() / MIB);
+        let whole = huge() / page;
         ensure!((1..=whole).contains(&args.pages), "--pages {} is not 1 to {whole}", args.pages);
-        let mut arena = Arena::new(len, HUGE).context("cannot map memory")?;
+        let mut arena = Arena::new(len, huge()).context("cannot map memory")?;
         if args.advise == Some(Advise::Huge) {
             arena.advise(0..len, LocalAdvice::HugePage).context("cannot ask for huge pages")?;
         }

@@ -3,7 +3,7 @@
 //! Tests and experiments look at it from outside. It answers requests
 //! ([`crate::protocol`]), and ends with its parent or its input.
 
-use crate::kit::{HUGE, MIB, pattern, say, say_verdict, serve};
+use crate::kit::{MIB, huge, pattern, say, say_verdict, serve};
 use crate::protocol::{Event, Report, Request, Span};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
-    /// Size, MiB; even
+    /// Size, MiB; whole huge pages
     #[arg(long)]
     mib: usize,
-    /// `dense`, `sparse:K`: the first K pages of every 2 MiB, or `every:K`: one page of each K
+    /// `dense`, `sparse:K`: the first K pages of every huge page, or `every:K`: one page of each K
     #[arg(long, default_value = "dense", value_parser = fill)]
     fill: Fill,
     /// `huge` faults in huge pages where the machine gives them, `none` what it gives without
@@ -56,7 +56,7 @@ enum Advise {
     Later,
 }
 
-/// Which pages of each 2 MiB are written.
+/// Which pages of each huge page are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fill {
     /// So many of them, from the first on ...
@@ -66,7 +66,7 @@ struct Fill {
 }
 
 fn fill(text: &str) -> Result<Fill, String> {
-    let whole = HUGE / rustix::param::page_size();
+    let whole = huge() / rustix::param::page_size();
     let number = |text: &str| text.parse().ok().filter(|n| (1..=whole).contains(n));
     let fill = match text.split_once(':') {
         None if text == "dense" => Some(Fill { pages: whole, step: 1 }),
@@ -131,24 +131,24 @@ fn range_of(arena: &Arena) -> Range<u64> {
 
 /// Maps and fills the second mapping, and has a thread read it for ever. Returns where it is.
 fn keep_hot(args: &Args) -> anyhow::Result<Range<u64>> {
-    let len = args.hot * MIB;
-    ensure!(len.is_multiple_of(HUGE), "--hot {} is not even", args.hot);
+    let (len, huge) = (args.hot * MIB, huge());
+    ensure!(len.is_multiple_of(huge), "--hot {} is no multiple of {}", args.hot, huge / MIB);
     // Fences: beside other memory of this kind it would be one mapping with that.
-    let inside = HUGE..HUGE + len;
-    let mut arena = Arena::new(len + 2 * HUGE, HUGE).context("cannot map memory")?;
+    let inside = huge..huge + len;
+    let mut arena = Arena::new(len + 2 * huge, huge).context("cannot map memory")?;
     let page = rustix::param::page_size();
-    let huge = args.advise == Some(Advise::Huge);
-    if huge {
+    let asked = args.advise == Some(Advise::Huge);
+    if asked {
         arena.advise(inside.clone(), LocalAdvice::HugePage)?;
     }
-    prctl::set_thp_disable(!huge).context("cannot switch huge pages off")?;
+    prctl::set_thp_disable(!asked).context("cannot switch huge pages off")?;
     let bytes = &mut arena.as_mut_slice()[inside.clone()];
     bytes.iter_mut().step_by(page).for_each(|byte| *byte = 1);
     prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
-    for fence in [0..HUGE, inside.end..arena.len()] {
+    for fence in [0..huge, inside.end..arena.len()] {
         arena.protect_read_only(fence).context("cannot protect memory")?;
     }
-    let (start, end) = (arena.addr() + HUGE as u64, arena.addr() + inside.end as u64);
+    let (start, end) = (arena.addr() + huge as u64, arena.addr() + inside.end as u64);
     let read_on = move || {
         loop {
             for byte in arena.as_slice()[inside.clone()].iter().step_by(page) {
@@ -184,11 +184,12 @@ struct Held {
 
 impl Held {
     fn fill(args: &Args) -> anyhow::Result<Self> {
-        let len = args.mib * MIB;
-        ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
+        let (len, huge) = (args.mib * MIB, huge());
+        let even = len > 0 && len.is_multiple_of(huge);
+        ensure!(even, "--mib {} is no multiple of {}", args.mib, huge / MIB);
         let page = rustix::param::page_size();
         let map = if args.shared { Arena::shared } else { Arena::new };
-        let arena = map(len, HUGE).context("cannot map memory")?;
+        let arena = map(len, huge).context("cannot map memory")?;
         let written = vec![false; len / page];
         let shared = args.shared;
         let mut held = Self { arena, page, shared, written, child: None, turns: None };
@@ -203,7 +204,7 @@ impl Held {
         prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
         let turns = (!args.nodes.is_empty()).then(|| numa::take_turns(&args.nodes));
         held.turns = turns.transpose().context("cannot take memory from these nodes")?;
-        for region in (0..len).step_by(HUGE) {
+        for region in (0..len).step_by(huge) {
             let Fill { pages, step } = args.fill;
             match step {
                 1 => held.write(region..region + pages * page),

@@ -9,13 +9,20 @@ use anyhow::Context;
 use clap::ValueEnum;
 use hugewise_base::exit;
 use hugewise_linux::memory::{Arena, LocalAdvice};
-use hugewise_linux::prctl;
+use hugewise_linux::root::Root;
+use hugewise_linux::{machine, prctl};
 use std::io::Write;
+use std::sync::OnceLock;
 
 /// Bytes.
 pub(super) const MIB: usize = 1 << 20;
-/// Bytes of a huge page of x86-64, by which all of their memory is aligned.
-pub(super) const HUGE: usize = 2 * MIB;
+
+/// Bytes of a huge page of this machine, by which all of their memory is aligned.
+pub(super) fn huge() -> usize {
+    static HUGE: OnceLock<usize> = OnceLock::new();
+    let read = || usize::try_from(machine::geometry(&Root::live()).huge.0).unwrap_or(2 * MIB);
+    *HUGE.get_or_init(read)
+}
 
 /// What a program may say of its memory before the first touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -30,8 +37,8 @@ pub(super) enum Advise {
 pub(super) fn allow_huge_pages(asked: bool) -> anyhow::Result<()> {
     prctl::set_thp_disable(false).context("cannot switch huge pages on")?;
     if asked {
-        let mut once = Arena::new(HUGE, HUGE).context("cannot map memory")?;
-        once.advise(0..HUGE, LocalAdvice::HugePage).context("cannot ask for huge pages")?;
+        let mut once = Arena::new(huge(), huge()).context("cannot map memory")?;
+        once.advise(0..huge(), LocalAdvice::HugePage).context("cannot ask for huge pages")?;
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
-use crate::machine::Turn;
+use crate::machine::{Turn, geometry, here};
 use crate::manager::{Manage, journal};
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
-use hugewise_base::units::{Geometry, Ns};
+use hugewise_base::units::Ns;
 use hugewise_linux::compact::{Compactor, file_of};
 use hugewise_linux::machine;
 use hugewise_linux::memory::{Arena, LocalAdvice};
@@ -20,7 +20,7 @@ use std::fs::{self, OpenOptions};
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
-const PAGE: usize = 4096;
+const X86_64_PAGE: usize = 4096;
 /// Regions that become huge although no block was free.
 const PROMOTED: u64 = 30;
 /// How eagerly the kernel compacts on its own. Only a virtual machine's is changed.
@@ -110,11 +110,12 @@ fn cut_off() -> anyhow::Result<()> {
 /// pages have to be moved for a block. The kernel does not mend that meanwhile: where a first touch
 /// is slow it would, and what it made whole would be taken, so that nothing is left to compact.
 pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
+    let page = page();
     fragment_by(|arena, size| {
         // The last piece may be shorter.
-        for offset in (0..size).step_by(one_of * PAGE) {
-            let end = size.min(offset + one_of * PAGE);
-            arena.advise(offset + PAGE..end, LocalAdvice::DontNeed)?;
+        for offset in (0..size).step_by(one_of * page) {
+            let end = size.min(offset + one_of * page);
+            arena.advise(offset + page..end, LocalAdvice::DontNeed)?;
         }
         Ok(())
     })
@@ -125,33 +126,45 @@ pub(crate) fn fragment_by(
     mut thin: impl FnMut(&mut Arena, usize) -> anyhow::Result<()>,
 ) -> anyhow::Result<Arena> {
     fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
-    let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
+    let (free, page) = (machine::sample(&Root::live(), geometry()).mem_free, page());
     let free = usize::try_from(free.context("free memory is unknown")?.0)?;
-    // What is left the program, its manager and the kernel live on.
-    let size = free.saturating_sub(90 * MIB) / MIB * MIB;
+    // What is left the program, its manager and the kernel live on. Watermarks, and what is not
+    // used of a page, grow with the page: of 2 GiB, 90 MiB are too little with pages of 16 KiB.
+    let left = 90 * MIB * page / X86_64_PAGE;
+    let size = free.saturating_sub(left) / MIB * MIB;
     ensure!(size >= 256 * MIB, "only {size} bytes to fragment");
-    let mut arena = Arena::new(size, PAGE)?;
+    let mut arena = Arena::new(size, page)?;
     arena.advise(0..size, LocalAdvice::NoHugePage)?;
-    for offset in (0..size).step_by(PAGE) {
+    for offset in (0..size).step_by(page) {
         arena.set(offset, 1);
     }
     thin(&mut arena, size)?;
     Ok(arena)
 }
 
+/// Bytes of a base page of this machine.
+fn page() -> usize {
+    usize::try_from(here::base()).unwrap_or(X86_64_PAGE)
+}
+
+/// Bytes of a huge page of this machine.
+fn huge() -> usize {
+    usize::try_from(geometry().huge.0).unwrap_or(2 * MIB)
+}
+
 /// Memory that asks for huge pages.
 fn huge_arena(size: usize) -> anyhow::Result<Arena> {
-    let mut arena = Arena::new(size, 2 * MIB)?;
+    let mut arena = Arena::new(size, huge())?;
     arena.advise(0..size, LocalAdvice::HugePage)?;
     Ok(arena)
 }
 
 /// Huge pages of somebody else, who takes them while there are any.
 pub(crate) fn take_all_blocks() -> anyhow::Result<Arena> {
-    let size = 256 * MIB;
+    let size = (256 * MIB).max(16 * huge());
     let mut arena = huge_arena(size)?;
-    for offset in (0..size).step_by(2 * MIB) {
-        if machine::free_huge(&Root::live(), Geometry::X86_64) == Some(0) {
+    for offset in (0..size).step_by(huge()) {
+        if machine::free_huge(&Root::live(), geometry()) == Some(0) {
             return Ok(arena);
         }
         arena.set(offset, 1);
@@ -179,7 +192,7 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     let enough = |s: &Value| s["promoted"].as_u64() >= Some(PROMOTED);
     let status = manager.wait("promotions", enough).with_context(|| runs_of(&scratch))?;
     hold.verify()?;
-    ensure!(kept.as_slice().iter().step_by(16 * PAGE).all(|byte| *byte == 1), "data was lost");
+    ensure!(kept.as_slice().iter().step_by(16 * page()).all(|byte| *byte == 1), "data was lost");
     manager.stop()?.expect(0)?;
     let all = journal(&scratch)?;
     let runs: Vec<_> = all.iter().filter(|record| record["record"] == "compaction").collect();
@@ -218,18 +231,18 @@ fn keeps_a_reserve(_: &Turn) -> anyhow::Result<()> {
     // Else its own regions would wait for blocks later.
     let held = |s: &Value| s["promoted"].as_u64() >= Some(8);
     manager.wait("the program's eight regions", held)?;
-    let mut burst = huge_arena(64 * MIB)?;
-    (0..64 * MIB).step_by(2 * MIB).for_each(|offset| burst.set(offset, 1));
+    let mut burst = huge_arena(32 * huge())?;
+    (0..32 * huge()).step_by(huge()).for_each(|offset| burst.set(offset, 1));
     drop(burst);
     let known = |s: &Value| s["compaction"]["reserve_blocks"].as_u64() >= Some(32);
     manager.wait("what was wanted at once", known)?;
     let kept = fragment(16)?;
     let _taken = take_all_blocks()?;
-    let free = || machine::free_huge(&Root::live(), Geometry::X86_64);
+    let free = || machine::free_huge(&Root::live(), geometry());
     let made = |s: &Value| s["compaction"]["totals"]["won"].as_u64() >= Some(16);
     let status = manager.wait("a reserve", made)?;
     ensure!(status["compaction"]["wanted_blocks"] == 0, "somebody waits: {status}");
     ensure!(free() >= Some(16), "{:?} blocks are free: {status}", free());
-    ensure!(kept.as_slice().iter().step_by(16 * PAGE).all(|byte| *byte == 1), "data was lost");
+    ensure!(kept.as_slice().iter().step_by(16 * page()).all(|byte| *byte == 1), "data was lost");
     manager.stop()?.expect(0).map(drop)
 }

@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Scratch, actions, hugewise, number, promotes, skip, trial, trial_of_any_kernel};
-use crate::machine::{Kernel, THP, Turn, set_in_guest, thp};
+use crate::machine::{Kernel, THP, Turn, here, set_in_guest, thp};
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, once, target};
 use anyhow::{Context, ensure};
@@ -34,9 +34,14 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Size of the program that is given back, MiB: virtual machines are slow.
+/// Size of the program that is given back, MiB as of x86-64: virtual machines are slow.
 fn size() -> u64 {
     if init::is_guest() { 64 } else { 256 }
+}
+
+/// Bytes of a program that was started with so many MiB.
+fn size_of(mib: u64) -> u64 {
+    here::mib(mib) << 20
 }
 
 /// The manager has nobody's memory open to read it.
@@ -58,9 +63,9 @@ fn partially_mapped_blocks_come_back(_: &Turn) -> anyhow::Result<()> {
     let args = format!("--kind purge --mib {mib} --advise huge");
     let mut hold = group.inside(|| Hold::start_kind("bloat", &args))?;
     ensure!(hold.memory()?.huge == 0, "all of its huge pages are broken");
-    let used = hold.verify()? * 4096;
+    let used = hold.verify()? * here::base();
     let before = group.usage()?;
-    let held = (mib * MIB).saturating_sub(used);
+    let held = size_of(mib).saturating_sub(used);
     ensure!(before > used + held * 9 / 10, "{before} bytes charged, {held} held in vain");
     let began = Instant::now();
     // Without hardware support every call is slow: there the limits would be all that is seen.
@@ -81,7 +86,7 @@ fn partially_mapped_blocks_come_back(_: &Turn) -> anyhow::Result<()> {
     let status = manager.stop()?.expect(0)?.json()?;
     ensure!(left(after) * 100 <= held * 5, "{after} of {before} bytes, {held} were held");
     let pages = hold.verify()?;
-    ensure!(pages * 4096 == used, "{pages} pages verified");
+    ensure!(pages * here::base() == used, "{pages} pages verified");
     let freed = number(&status, "/freed")?;
     ensure!(freed * 100 >= held * 90, "{freed} of {held} bytes by its own account");
     if !init::is_guest() {
@@ -120,7 +125,7 @@ fn they_come_back_without_page_frames(_: &Turn) -> anyhow::Result<()> {
     let mut hold = group.inside(|| Hold::start("--mib 64 --advise huge"))?;
     let manage = format!("--pid {} --for 1h {FAST}", hold.pid());
     let manager = Manage::new(&scratch, &manage).through(&["setpriv", drop_caps]).start()?;
-    manager.wait("its huge pages", |s| s["targets"][0]["huge"].as_u64() == Some(64 * MIB))?;
+    manager.wait("its huge pages", |s| s["targets"][0]["huge"].as_u64() == Some(size_of(64)))?;
     let before = group.usage()?;
     for offset_mib in (0..64).step_by(2) {
         hold.ask(Request::Drop(Span { offset_mib, len_kib: 1024 }))?;
@@ -128,8 +133,8 @@ fn they_come_back_without_page_frames(_: &Turn) -> anyhow::Result<()> {
     let status = manager.wait("the other halves", |s| s["demoted"].as_u64() >= Some(REGIONS))?;
     ensure!(status["frames_hidden"] == true, "page frames are seen: {status}");
     let freed = before.saturating_sub(group.usage()?);
-    ensure!(freed * 100 >= 32 * MIB * 95, "{freed} bytes came back");
-    ensure!(number(&status, "/freed")? == 32 * MIB, "{status}");
+    ensure!(freed * 100 >= size_of(32) * 95, "{freed} bytes came back");
+    ensure!(number(&status, "/freed")? == size_of(32), "{status}");
     hold.verify()?;
     manager.stop()?.expect(0)?;
     Ok(())
@@ -142,7 +147,7 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let mut hold = Hold::start("--mib 64 --fill sparse:200 --advise huge")?;
     let before = hold.memory()?;
-    ensure!(before.huge == 64 << 10, "{before:?}");
+    ensure!(before.huge == size_of(64) >> 10, "{before:?}");
     // It owns its settings: khugepaged, which might fill what is given back, is parked meanwhile.
     let args = format!("--pid {} --for 1h {FAST} --set demote.sample=true {NO_BUDGET}", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
@@ -153,7 +158,7 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
     })?;
     let after = hold.memory()?;
     manager.stop()?.expect(0)?;
-    ensure!(hold.verify()? == REGIONS * 200, "verified");
+    ensure!(hold.verify()? == REGIONS * here::pages(200), "verified");
     let doctor = hugewise(["doctor", "--json"])?.json()?;
     let proven = doctor["mechanisms"]
         .as_array()
@@ -164,8 +169,8 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
     if frees {
         // Of 64 MiB 39 are zeros.
         let back = before.rss - after.rss;
-        ensure!(back >= 38 << 10, "{back} KiB came back: {status}");
-        ensure!(number(&status, "/freed")? >= 39 * MIB, "{status}");
+        ensure!(back >= size_of(38) >> 10, "{back} KiB came back: {status}");
+        ensure!(number(&status, "/freed")? >= size_of(39), "{status}");
         ensure!(status["frees_zeros"] == true && proven.to_string().contains("present"));
         return Ok(());
     }
@@ -184,7 +189,7 @@ fn unknown_use_is_left_alone(_: &Turn) -> anyhow::Result<()> {
     let status = once(&scratch, hold.pid(), &blind)?.json()?;
     let process = target(&status, hold.pid())?;
     ensure!(number(process, "/kept/unknown_use")? == REGIONS, "{status}");
-    ensure!(number(process, "/bloat/unknown")? == 64 * MIB, "{status}");
+    ensure!(number(process, "/bloat/unknown")? == size_of(64), "{status}");
     ensure!(process["known_bloat"].is_null(), "unknown is not 0: {status}");
     ensure!(hold.memory()?.huge == before.huge, "something was split: {status}");
     hold.verify()?;
@@ -211,11 +216,11 @@ fn a_full_cgroup_gives_back(_: &Turn) -> anyhow::Result<()> {
     let manager = Manage::new(&scratch, &args).start()?;
     let within = |s: &Value| s["targets"][0]["kept"]["within_bloat_budget"].as_u64();
     manager.wait("all samples", |s| within(s) == Some(REGIONS))?;
-    ensure!(hold.memory()?.huge == 64 << 10, "it was within the budget");
+    ensure!(hold.memory()?.huge == size_of(64) >> 10, "it was within the budget");
     let usage = group.usage()?;
     group.limit(usage + usage / 50)?;
     let status = manager.wait("the splits", |s| s["demoted"].as_u64() == Some(REGIONS))?;
-    ensure!(group.usage()? + 38 * MIB <= usage, "{} of {usage}", group.usage()?);
+    ensure!(group.usage()? + size_of(38) <= usage, "{} of {usage}", group.usage()?);
     ensure!(status["cgroups"][0]["memory"]["limit"].is_u64(), "{status}");
     hold.verify()?;
     manager.stop()?.expect(0)?;
@@ -238,7 +243,7 @@ fn guard_takes_back_what_khugepaged_fills(_: &Turn) -> anyhow::Result<()> {
     khugepaged("max_ptes_none", "0")?;
     set_in_guest(&format!("{THP}/enabled"), "always")?;
     let story = khugepaged_fills(&khugepaged);
-    khugepaged("max_ptes_none", "511")?;
+    khugepaged("max_ptes_none", &here::none(511))?;
     for (file, value) in CALM {
         set_in_guest(&format!("{THP}/{file}"), value)?;
     }
@@ -252,24 +257,27 @@ fn khugepaged_fills(khugepaged: &dyn Fn(&str, &str) -> anyhow::Result<()>) -> an
     std::thread::sleep(Duration::from_secs(2));
     let begin = hold.memory()?;
     ensure!(begin.huge == 0, "it starts with base pages");
-    khugepaged("max_ptes_none", "511")?;
+    khugepaged("max_ptes_none", &here::none(511))?;
     // Untracked: khugepaged leaves memory alone whose accessed bits a tracker cleared.
     let args =
         format!("--mode guard --pid {} --for 1h {FAST} {NO_BUDGET} --set track.by=[]", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
     manager.wait("its first look", |s| s["targets"][0]["regions"].as_u64() >= Some(REGIONS))?;
-    ensure!(thp("khugepaged/max_ptes_none")? == "51" && thp("enabled")? == "always", "settings");
+    ensure!(
+        thp("khugepaged/max_ptes_none")? == here::none(51) && thp("enabled")? == "always",
+        "settings"
+    );
     khugepaged("pages_to_scan", "100000")?;
     khugepaged("scan_sleep_millisecs", "100")?;
     std::thread::sleep(Duration::from_secs(2));
     ensure!(hold.memory()?.huge == 0, "khugepaged filled what guard guards");
     // Somebody lifts the bound for a moment.
-    khugepaged("max_ptes_none", "511")?;
+    khugepaged("max_ptes_none", &here::none(511))?;
     let filled = manager.wait("khugepaged", |s| s["filled"].as_u64() >= Some(8));
-    khugepaged("max_ptes_none", "51")?;
+    khugepaged("max_ptes_none", &here::none(51))?;
     filled?;
     // What it had, 3 % of its data, and what of its own program it has touched since.
-    let most = begin.rss + 64 * 1024 * 154 / 512 * 3 / 100 + 1024;
+    let most = begin.rss + here::mib(64) * 1024 * 154 / 512 * 3 / 100 + 1024;
     let frees = Kernel::running()? >= Kernel(6, 12);
     let status = manager.wait("the end of it", |s| match frees {
         true => hold.memory().is_ok_and(|memory| memory.rss <= most),
@@ -280,9 +288,9 @@ fn khugepaged_fills(khugepaged: &dyn Fn(&str, &str) -> anyhow::Result<()>) -> an
     std::thread::sleep(Duration::from_secs(3));
     let rss = hold.memory()?.rss;
     ensure!(rss <= most || !frees, "{rss} KiB resident, {most} allowed: {status}");
-    ensure!(hold.verify()? == REGIONS * 154, "verified");
+    ensure!(hold.verify()? == REGIONS * here::pages(154), "verified");
     manager.stop()?.expect(0)?;
-    ensure!(thp("khugepaged/max_ptes_none")? == "511", "max_ptes_none is not put back");
+    ensure!(thp("khugepaged/max_ptes_none")? == here::none(511), "max_ptes_none is not put back");
     Ok(())
 }
 
@@ -293,7 +301,7 @@ fn a_dry_run_splits_nothing(_: &Turn) -> anyhow::Result<()> {
     let status = once(&scratch, hold.pid(), "--dry-run")?.json()?;
     // khugepaged, which a dry run does not park, may have filled some: that is known as well.
     let held = number(&status, "/known_bloat")?;
-    ensure!(held > 30 * MIB, "{held} bytes are held still: {status}");
+    ensure!(held > size_of(30), "{held} bytes are held still: {status}");
     let withheld = actions(&journal(&scratch)?, "withheld");
     ensure!(withheld >= REGIONS / 2, "{withheld} decisions were withheld");
     ensure!(number(&status, "/demoted")? == 0, "{status}");
@@ -317,7 +325,7 @@ fn the_next_manager_knows_the_waste(_: &Turn) -> anyhow::Result<()> {
                     --set track.by=[]";
     let first = once(&scratch, hold.pid(), generous)?.json()?;
     let (promoted, waste) = (number(&first, "/promoted")?, number(&first, "/known_bloat")?);
-    ensure!(promoted >= 8 && waste > 6 << 20, "too little is wasted: {first}");
+    ensure!(promoted >= 8 && waste > size_of(6), "too little is wasted: {first}");
     let second = once(&scratch, hold.pid(), "--set demote.enabled=false")?.json()?;
     ensure!(number(&second, "/known_bloat")? == waste, "it was {waste}: {second}");
     let third = once(&scratch, hold.pid(), "--set promote.bloat_budget_percent=1")?.json()?;

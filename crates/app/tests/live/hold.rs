@@ -1,10 +1,13 @@
 //! A workload of one trial: `hold`, or another one.
+//!
+//! Trials say sizes as of x86-64. A program gets as many huge pages as they mean there, and the
+//! same part of each ([`crate::machine::here`]).
 
 use crate::init;
-use crate::machine::Memory;
+use crate::machine::{Memory, here};
 use crate::programs;
 use anyhow::{Context, bail, ensure};
-use hugewise_workloads::protocol::{Event, Report, Request};
+use hugewise_workloads::protocol::{Event, Report, Request, Span};
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -45,7 +48,7 @@ impl Hold {
     /// A program of the tests that speaks the same language, run by this user.
     pub(crate) fn start_program(name: &str, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         let mut command = programs::command(name);
-        command.args(args.split_whitespace());
+        command.args(scaled(args));
         Self::run(command, uid)
     }
 
@@ -56,7 +59,7 @@ impl Hold {
 
     fn spawn(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.args(["lab", "workload"]).args(args.split_whitespace());
+        command.args(["lab", "workload"]).args(scaled(args));
         Self::run(command, uid)
     }
 
@@ -94,6 +97,15 @@ impl Hold {
     }
 
     pub(crate) fn tell(&mut self, request: Request) -> anyhow::Result<()> {
+        let here = |span: Span| {
+            let scale = |n: usize| here::mib(n as u64).try_into().unwrap_or(usize::MAX);
+            Span { offset_mib: scale(span.offset_mib), len_kib: scale(span.len_kib) }
+        };
+        let request = match request {
+            Request::Drop(span) => Request::Drop(here(span)),
+            Request::Touch(span) => Request::Touch(here(span)),
+            other => other,
+        };
         writeln!(self.requests, "{}", request.line()).context("the workload has ended")
     }
 
@@ -135,6 +147,25 @@ impl Hold {
         self.process.wait()?;
         Ok(())
     }
+}
+
+/// Arguments of a program, with sizes of this machine.
+fn scaled(args: &str) -> Vec<String> {
+    let words: Vec<&str> = args.split_whitespace().collect();
+    let number = |text: &str, scale: fn(u64) -> u64| text.parse().ok().map(scale);
+    let word = |(at, word): (usize, &&str)| {
+        let option = at.checked_sub(1).and_then(|before| words.get(before)).copied();
+        let number = match (option, word.split_once(':')) {
+            (Some("--mib" | "--hot"), _) => number(word, here::mib).map(|mib| mib.to_string()),
+            (Some("--pages"), _) => number(word, here::pages).map(|pages| pages.to_string()),
+            (Some("--fill"), Some(("sparse", pages))) => {
+                number(pages, here::pages).map(|pages| format!("sparse:{pages}"))
+            }
+            _ => None,
+        };
+        number.unwrap_or_else(|| (*word).to_owned())
+    };
+    words.iter().enumerate().map(word).collect()
 }
 
 impl Drop for Hold {

@@ -4,14 +4,16 @@ use crate::baseline::Baseline;
 use crate::init;
 use crate::kit::skip;
 use anyhow::Context;
+use hugewise_base::units::Geometry;
 use hugewise_linux::instance::{Role, held_by};
+use hugewise_linux::root::Root;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage";
@@ -29,6 +31,64 @@ const LIMITS: [&str; 4] = [
 
 /// Managers of somebody else are given this time to end.
 const COURTESY: Duration = Duration::from_secs(60);
+
+/// Sizes of this machine's pages.
+pub(crate) fn geometry() -> Geometry {
+    static GEOMETRY: OnceLock<Geometry> = OnceLock::new();
+    *GEOMETRY.get_or_init(|| hugewise_linux::machine::geometry(&Root::live()))
+}
+
+/// Whether khugepaged makes folios of multi-size THP, too (Linux 7.3): only there they count it.
+pub(crate) fn collapses_to_sizes() -> bool {
+    let sizes = fs::read_dir(THP).into_iter().flatten().flatten();
+    sizes.map(|size| size.path()).any(|size| size.join("stats/collapse_alloc").exists())
+}
+
+/// What trials reckon with. Each says its sizes as of x86-64, where a huge page has 2 MiB and 512
+/// base pages; here are those of as many huge pages, or of the same part of one, on this machine.
+/// Programs are started and asked in the same terms ([`crate::hold`]).
+pub(crate) mod here {
+    use super::geometry;
+    use hugewise_base::units::{Bytes, Geometry};
+
+    /// The size of as many huge pages.
+    pub(crate) fn size(of_x86: Bytes) -> Bytes {
+        Bytes(of_x86.0 * geometry().huge.0 / Geometry::X86_64.huge.0)
+    }
+
+    /// The same, MiB.
+    pub(crate) fn mib(of_x86: u64) -> u64 {
+        size(Bytes::mib(of_x86)).0 >> 20
+    }
+
+    /// So many of 512 base pages of a huge page.
+    pub(crate) fn pages(of_512: u64) -> u64 {
+        let whole = |geometry: Geometry| u64::from(geometry.pages_per_huge());
+        of_512 * whole(geometry()) / whole(Geometry::X86_64)
+    }
+
+    /// A value of `max_ptes_none`; 511 means all but one.
+    pub(crate) fn none(of_512: u64) -> String {
+        let none = if of_512 == 511 { pages(512) - 1 } else { pages(of_512) };
+        none.to_string()
+    }
+
+    /// What modes that promote themselves set it to by default. Collapses to smaller sizes accept
+    /// only 0 for it.
+    pub(crate) fn bound() -> String {
+        none(if super::collapses_to_sizes() { 0 } else { 51 })
+    }
+
+    /// KiB of a huge page.
+    pub(crate) fn huge_kib() -> u64 {
+        geometry().huge.0 >> 10
+    }
+
+    /// Bytes of a base page.
+    pub(crate) fn base() -> u64 {
+        geometry().base.0
+    }
+}
 
 /// Major and minor version of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,25 +2,31 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Said, Scratch, actions, hugewise, number, promotes, trial, trial_of_any_kernel};
-use crate::machine::{Settings, Turn, vmstat};
+use crate::kit::{
+    Said, Scratch, actions, hugewise, number, promotes, skip, trial, trial_of_any_kernel,
+};
+use crate::machine::{Settings, Turn, geometry, here, vmstat};
 use crate::manager::{Manage, journal};
 use anyhow::{Context, ensure};
+use hugewise_linux::root::Root;
 use hugewise_workloads::protocol::{Event, Request, Span};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use std::fs;
 
 /// Limits out of the way, for trials that are not about pace.
 pub(crate) const FAST: &str = "--set controller.lock_share_percent=100 \
     --set controller.cpu_percent=100 --set quota.bytes_per_s=4294967296 \
     --set scan.cpu_percent=50 --set scan.interval_ms=100 --set scan.list_interval_ms=200";
 
-/// Size of most workloads, MiB: 16 regions, and just enough to be managed without being named.
+/// Size of most workloads, MiB as of x86-64: 16 regions, and just enough to be managed without
+/// being named.
 pub(crate) const MIB: u64 = 32;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("dense_memory_becomes_huge", dense_memory_becomes_huge),
+        trial("all_memory_of_a_machine_with_one_zone_becomes_huge", one_zone_becomes_huge),
         trial("sparse_memory_stays_small", sparse_memory_stays_small),
         trial("the_bloat_budget_bounds_growth", the_bloat_budget_bounds_growth),
         trial("a_program_that_disabled_thp_is_left_alone", thp_disabled_by_program),
@@ -60,11 +66,11 @@ pub(crate) fn is_promoted_now(hold: &mut Hold) -> anyhow::Result<()> {
 pub(crate) fn is_covered(hold: &mut Hold, status: &Value) -> anyhow::Result<()> {
     let target = target(status, hold.pid())?;
     let eligible = number(target, "/eligible")?;
-    ensure!(eligible >= MIB << 20, "everything is eligible: {target}");
+    ensure!(eligible >= here::mib(MIB) << 20, "everything is eligible: {target}");
     let huge = hold.memory()?.huge << 10;
     ensure!(huge * 100 >= eligible * 95, "{huge} of {eligible} bytes are huge: {status}");
     let pages = hold.verify()?;
-    ensure!(pages == (MIB << 20) / 4096, "only {pages} pages verified");
+    ensure!(pages == MIB / 2 * here::pages(512), "only {pages} pages verified");
     Ok(())
 }
 
@@ -78,7 +84,7 @@ fn dense_memory_becomes_huge(_: &Turn) -> anyhow::Result<()> {
     let faults = vmstat("thp_fault_alloc")? - faults;
     is_covered(&mut hold, &status)?;
     let (promoted, warm_ups) = (number(&status, "/promoted")?, number(&status, "/warm_ups")?);
-    ensure!(promoted == hold.memory()?.huge / 2048, "{promoted} promoted: {status}");
+    ensure!(promoted == hold.memory()?.huge / here::huge_kib(), "{promoted} promoted: {status}");
     ensure!(warm_ups > 0, "no destination was warmed: {status}");
     // One block may be being warmed ahead when the command ends, and is counted by nobody then;
     // that all of them are counted in the end is a trial of `warm`.
@@ -95,6 +101,33 @@ fn dense_memory_becomes_huge(_: &Turn) -> anyhow::Result<()> {
         r["record"] == "skips" && count("scheduled") + count("shrinking") > 0
     };
     ensure!(journal.iter().any(|r| waited(&r)), "the journal names no reason: {journal:?}");
+    Ok(())
+}
+
+/// A program that takes half of a small machine, whose memory lies in one zone, whatever that is
+/// called: on arm64 all below 4 GiB is zone DMA. All of it becomes huge, not only nearly all.
+fn one_zone_becomes_huge(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if !init::is_guest() {
+        return Err(skip("it takes half of all memory: only in a virtual machine"));
+    }
+    let buddyinfo = fs::read_to_string("/proc/buddyinfo")?;
+    let [zone] = buddyinfo.lines().collect::<Vec<_>>()[..] else {
+        return Err(skip("this machine has several zones"));
+    };
+    let is_dma = zone.split_whitespace().any(|word| word == "DMA");
+    ensure!(is_dma || !cfg!(target_arch = "aarch64"), "another zone than expected: {zone}");
+    let memory = hugewise_linux::machine::sample(&Root::live(), geometry()).mem_free;
+    let half = memory.context("free memory is unknown")?.0 / 2 / geometry().huge.0;
+    let scratch = Scratch::new()?;
+    // Two MiB of x86-64 are a huge page here.
+    let mut hold = Hold::start(&format!("--mib {}", half * 2))?;
+    // No tracker: to one all of it is idle, and not worth the time.
+    let status = once(&scratch, hold.pid(), "--set track.by=[]")?.json()?;
+    let huge = hold.memory()?.huge / here::huge_kib();
+    ensure!(half > 8 && huge == half, "{huge} of {half} regions are huge: {status}");
+    ensure!(hold.verify()? == half * here::pages(512), "not all was verified");
+    init::say(&format!("{huge} regions of {} are huge: {zone}", geometry().huge));
     Ok(())
 }
 
@@ -171,7 +204,7 @@ fn memory_shared_by_fork_is_left_alone(_: &Turn) -> anyhow::Result<()> {
     ensure!(matches!(child, Event::Forked { .. }), "{child:?}");
     let before = hold.memory()?;
     // All of its memory, two ways; the rest of RSS is the program, and its size varies.
-    ensure!(before.rss - before.pss >= MIB << 9, "not all is shared: {before:?}");
+    ensure!(before.rss - before.pss >= here::mib(MIB) << 9, "not all is shared: {before:?}");
     let status = once(&scratch, hold.pid(), "")?.json()?;
     let after = hold.memory()?;
     let shared = left_alone(target(&status, hold.pid())?, "shared_pages")?;

@@ -3,7 +3,7 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Said, Scratch, actions, number, promotes, skip, trial};
-use crate::machine::Turn;
+use crate::machine::{Turn, here};
 use crate::manager::{Manage, journal};
 use crate::programs::Counts;
 use crate::shaker::Shaker;
@@ -35,10 +35,16 @@ fn writers_find_no_wrong_word(_: &Turn) -> anyhow::Result<()> {
     let (least, most) = match (init::is_soak(), init::is_guest()) {
         (true, false) => (50_000, Duration::from_secs(600)),
         // An emulated guest beside a busy host takes its time: it ends as soon as it has enough.
-        (_, true) => (200, Duration::from_secs(180)),
+        // Of larger huge pages fewer are as much memory.
+        (soak, true) => {
+            let most = Duration::from_secs(if soak { 900 } else { 180 });
+            ((200 * 2048 / here::huge_kib()).max(50), most)
+        }
         (false, false) => (ENOUGH, Duration::from_secs(60)),
     };
-    let mut writers = Hold::start_program("shadow", None, "--mib 64 --advise huge")?;
+    // With its copy at most half a GiB: a guest has little memory, and blocks must stay free.
+    let mib = (256 * 2048 / here::huge_kib()).min(64);
+    let mut writers = Hold::start_program("shadow", None, &format!("--mib {mib} --advise huge"))?;
     let mut shaker = Shaker::new(1)?;
     let began = Instant::now();
     while shaker.done.split < least && began.elapsed() < most {

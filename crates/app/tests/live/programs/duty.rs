@@ -2,7 +2,7 @@
 //! for a moment, and maps and unmaps memory all the while, for which it needs the lock of its
 //! address space.
 
-use super::kit::{HUGE, MIB, end_with_parent, say_ready};
+use super::kit::{MIB, end_with_parent, huge, say_ready};
 use anyhow::Context;
 use hugewise_linux::memory::Arena;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let mib = args.first().and_then(|mib| mib.to_str()).context("how many MiB?")?;
     let len = mib.parse::<usize>()? * MIB;
     let page = rustix::param::page_size();
-    let mut memory = Arena::new(len, HUGE)?;
+    let mut memory = Arena::new(len, huge())?;
     (0..len).step_by(page).for_each(|at| memory.set(at, 1));
     say_ready()?;
     loop {

@@ -238,7 +238,7 @@ pub(super) fn holder(args: &[OsString]) -> anyhow::Result<u8> {
     let file = File::from(std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned()?);
     let mapped = if late { None } else { Some(map_file(&file, MAPPED)?) };
     let memory = if late { 4 * MEMORY } else { MEMORY };
-    let mut memory = Arena::new(memory, kit::HUGE)?;
+    let mut memory = Arena::new(memory, kit::huge())?;
     for offset in (0..memory.len()).step_by(4096) {
         memory.set(offset, 1);
     }

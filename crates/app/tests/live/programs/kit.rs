@@ -1,6 +1,7 @@
 //! What programs share that answer requests: a line each on their standard input, and an answer
 //! each in JSON. They end with their parent, their input, or the request `exit`.
 
+use crate::machine;
 use anyhow::Context;
 use hugewise_linux::prctl;
 use hugewise_workloads::protocol::{Event, Report};
@@ -8,8 +9,10 @@ use serde::Serialize;
 
 /// Bytes.
 pub(super) const MIB: usize = 1 << 20;
-/// Bytes of a huge page of x86-64, by which all of their memory is aligned.
-pub(super) const HUGE: usize = 2 * MIB;
+/// Bytes of a huge page of this machine, by which all of their memory is aligned.
+pub(super) fn huge() -> usize {
+    usize::try_from(machine::geometry().huge.0).unwrap_or(2 * MIB)
+}
 
 /// Exit codes.
 pub(super) const OK: u8 = 0;

@@ -1,7 +1,7 @@
 //! What an unprivileged user may do with processes of their own to be in a manager's way. Tests of
 //! the manager run it as another user beside a victim.
 
-use super::kit::{HUGE, MIB, end_with_parent, say_ready, serve, unknown};
+use super::kit::{MIB, end_with_parent, huge, say_ready, serve, unknown};
 use super::{command, exec, words};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
@@ -192,7 +192,7 @@ fn replace_old(programs: &mut VecDeque<(Instant, Child)>, mib: usize) {
 /// Gives a page of each region back, and fills the one that was given back before.
 fn move_holes(arena: &mut Arena) {
     let page = rustix::param::page_size();
-    for region in (0..arena.len()).step_by(HUGE) {
+    for region in (0..arena.len()).step_by(huge()) {
         let _ = arena.advise(region..region + page, LocalAdvice::DontNeed);
         arena.set(region + page, 1);
         let _ = arena.advise(region + page..region + 2 * page, LocalAdvice::DontNeed);
@@ -203,7 +203,7 @@ fn move_holes(arena: &mut Arena) {
 /// Maps, fills, protects and unmaps memory, each with the lock of the address space held.
 fn change_mappings(len: usize) {
     let _ = enter_idle_class();
-    let Ok(mut arena) = Arena::new(len, HUGE) else { return };
+    let Ok(mut arena) = Arena::new(len, huge()) else { return };
     let _ = arena.advise(0..len, LocalAdvice::PopulateWrite);
     let _ = arena.protect_read_only(0..len);
 }
@@ -211,13 +211,13 @@ fn change_mappings(len: usize) {
 impl Held {
     fn new(args: &Args) -> anyhow::Result<Self> {
         let (len, page) = (args.mib * MIB, rustix::param::page_size());
-        ensure!(len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
+        ensure!(len.is_multiple_of(huge()), "--mib {} is not even", args.mib);
         let mut held = Self::default();
         if len > 0 && !matches!(args.kind, Kind::Accounts | Kind::Lent) {
-            let mut arena = Arena::new(len, HUGE).context("cannot map memory")?;
+            let mut arena = Arena::new(len, huge()).context("cannot map memory")?;
             (0..len).step_by(page).for_each(|at| arena.set(at, 1));
             match args.kind {
-                Kind::Holes => held.holed.push(arena.into_holed(HUGE).context("cannot unmap")?),
+                Kind::Holes => held.holed.push(arena.into_holed(huge()).context("cannot unmap")?),
                 _ => held.arenas.push(arena),
             }
         }
@@ -233,8 +233,8 @@ impl Held {
             Kind::Sparse => {
                 // In pieces: the kernel refuses one that is larger than the machine's memory.
                 for _ in 0..args.count * 2 {
-                    let mut wide = Arena::new(PIECE, HUGE).context("cannot map memory")?;
-                    (0..PIECE).step_by(HUGE).for_each(|at| wide.set(at, 1));
+                    let mut wide = Arena::new(PIECE, huge()).context("cannot map memory")?;
+                    (0..PIECE).step_by(huge()).for_each(|at| wide.set(at, 1));
                     held.arenas.push(wide);
                 }
             }

@@ -4,7 +4,7 @@
 //! that are zero at one moment and hold data at the next, and to pages that were just dropped, by
 //! several threads, without pause.
 
-use super::kit::{ERROR, HUGE, MIB, OK, end_with_parent, say, say_ready, unknown};
+use super::kit::{ERROR, MIB, OK, end_with_parent, huge, say, say_ready, unknown};
 use crate::kit::trial_of_any_kernel;
 use crate::machine::Turn;
 use anyhow::{Context, bail, ensure};
@@ -33,7 +33,7 @@ const DROP_PAGES: u64 = 64;
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
-    /// Size, MiB; a multiple of 4. The copy takes as much again
+    /// Size, MiB; whole huge pages for each writer. The copy takes as much again
     #[arg(long)]
     mib: usize,
     /// Said of the memory (not of the copy) before the first touch
@@ -92,8 +92,8 @@ struct Shadow {
 impl Shadow {
     fn fill(args: &Args) -> anyhow::Result<Self> {
         let (len, page) = (args.mib * MIB / WRITERS, rustix::param::page_size());
-        let even = len > 0 && len.is_multiple_of(HUGE);
-        ensure!(even, "--mib {} is no multiple of {}", args.mib, WRITERS * HUGE / MIB);
+        let even = len > 0 && len.is_multiple_of(huge());
+        ensure!(even, "--mib {} is no multiple of {}", args.mib, WRITERS * huge() / MIB);
         ensure!(args.drops > 0, "--drops 0 leaves out what is to be tried");
         let seeds = (0..WRITERS as u64).map(|writer| args.seed.wrapping_mul(1 << 32) + writer);
         let writers = seeds.map(|seed| Writer::fill(args, len, seed)).collect::<Result<_, _>>()?;
@@ -165,8 +165,8 @@ struct Writer {
 
 impl Writer {
     fn fill(args: &Args, len: usize, seed: u64) -> anyhow::Result<Self> {
-        let memory = Arena::new(len, HUGE).context("cannot map memory")?;
-        let copy = Arena::new(len, HUGE).context("cannot map the copy")?;
+        let memory = Arena::new(len, huge()).context("cannot map memory")?;
+        let copy = Arena::new(len, huge()).context("cannot map the copy")?;
         let (page, rng) = (rustix::param::page_size(), Rng::new(seed));
         let (pause, counts) = (Duration::from_secs(1) / args.drops, Counts::default());
         let mut writer = Self { memory, copy, page, rng, pause, counts, wrong_at: None };
