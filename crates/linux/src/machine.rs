@@ -6,7 +6,7 @@ use hugewise_base::parse::buddyinfo::ZoneFree;
 use hugewise_base::units::{Bytes, Geometry};
 use hugewise_manager::limits::fault_size;
 use hugewise_manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_manager::snapshot::{MachineSample, NodeFree, SizeSample, ThpMode};
+use hugewise_manager::snapshot::{MachineSample, NodeFree, SizeCollapses, SizeSample, ThpMode};
 use std::collections::BTreeSet;
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
@@ -82,9 +82,21 @@ fn sizes(root: &Root, geometry: Geometry, zones: Option<&[ZoneFree]>) -> Vec<Siz
             fallbacks: count("anon_fault_fallback"),
             splits: count("split"),
             fmfi: zones.and_then(|zones| parse::buddyinfo::fmfi_total(zones, order)),
+            collapses: collapses(count),
         });
     }
     all
+}
+
+/// What the kernel counts of collapses to a size; `None` where it does not.
+fn collapses(count: impl Fn(&str) -> Option<u64>) -> Option<SizeCollapses> {
+    Some(SizeCollapses {
+        made: count("collapse_alloc")?,
+        failed: count("collapse_alloc_failed")?,
+        over_none: count("collapse_exceed_none_pte")?,
+        over_swap: count("collapse_exceed_swap_pte")?,
+        over_shared: count("collapse_exceed_shared_pte")?,
+    })
 }
 
 /// NUMA nodes that have memory; `None` where the kernel does not say, as without NUMA.
@@ -212,7 +224,16 @@ pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
             .and_then(|text| text.trim().parse().ok()),
         per_size_dir,
         pages_per_huge: geometry.pages_per_huge(),
+        collapses_to_sizes: collapses_to_sizes(root, geometry),
     }
+}
+
+/// Whether khugepaged makes folios smaller than a huge page: kernels that do count them.
+pub fn collapses_to_sizes(root: &Root, geometry: Geometry) -> bool {
+    let mut sizes = fault_size::sizes(geometry.base).into_iter().filter(|s| *s < geometry.huge);
+    sizes.any(|size| {
+        root.has(format!("{THP_DIR}/hugepages-{}kB/stats/collapse_alloc", size.0 >> 10))
+    })
 }
 
 /// Identity of this boot.

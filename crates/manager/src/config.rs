@@ -472,7 +472,8 @@ pub struct Settings {
     pub own: bool,
     /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher, of 512 base pages: where a
     /// huge page has more, so many times as many. Default 51 = 512 x (1 - 0.90). Collapses to
-    /// smaller sizes (Linux 7.3) know 0 and 511 only, and take anything else for 0.
+    /// smaller sizes (Linux 7.3) know 0 and 511 only, and take anything else for 0: there 0 is
+    /// written unless this is 511.
     pub max_ptes_none: u32,
     /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that
     /// khugepaged does not refill what is given back: with 409, as others recommend

@@ -20,6 +20,9 @@ fn is_thp(file: &str) -> bool {
     file.strip_prefix(THP_DIR).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// `max_ptes_none` that bounds nothing, of 512 base pages.
+const ALL_BUT_ONE: u32 = 511;
+
 /// khugepaged's longest pause, 49 days: `scan_sleep_millisecs` is an unsigned int
 /// (Linux 6.18 mm/khugepaged.c).
 pub const PARKED_MS: u32 = u32::MAX;
@@ -41,6 +44,10 @@ pub struct ThpFiles {
     pub max_ptes_none: Option<u32>,
     /// Base pages of a huge page; 0: the usual number.
     pub pages_per_huge: u32,
+    /// khugepaged makes folios of multi-size THP, too (Linux 7.3), and counts them
+    /// (`hugepages-<size>kB/stats/collapse_alloc`). For these it takes `max_ptes_none` for 0
+    /// wherever that is not all base pages but one (mm/khugepaged.c of 7.3.4).
+    pub collapses_to_sizes: bool,
 }
 
 /// One wanted setting.
@@ -57,9 +64,13 @@ pub struct WantedSetting {
 impl ThpFiles {
     /// A setting that counts base pages of a usual huge page, in those of this machine's.
     fn of_all(&self, pages: u32) -> u32 {
-        let usual = u64::from(Geometry::X86_64.pages_per_huge());
-        let ours = if self.pages_per_huge == 0 { usual } else { u64::from(self.pages_per_huge) };
-        u32::try_from(u64::from(pages) * ours / usual).unwrap_or(u32::MAX)
+        let usual = Geometry::X86_64.pages_per_huge();
+        let ours = if self.pages_per_huge == 0 { usual } else { self.pages_per_huge };
+        // All but one is a value of its own: no bound at all.
+        if pages + 1 >= usual {
+            return ours - 1;
+        }
+        u32::try_from(u64::from(pages) * u64::from(ours) / u64::from(usual)).unwrap_or(u32::MAX)
     }
 
     /// The mode in force and the file that decides it.
@@ -118,9 +129,16 @@ pub fn wanted(
         let file = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
         want(file, PARKED_MS.to_string(), "hugewise promotes instead of khugepaged");
     }
-    let none = files.of_all(config.settings.max_ptes_none);
+    let (mut none, mut why) = (
+        files.of_all(config.settings.max_ptes_none),
+        "khugepaged must not fill regions that are mostly empty",
+    );
+    if files.collapses_to_sizes && config.settings.max_ptes_none < ALL_BUT_ONE {
+        (none, why) =
+            (0, "khugepaged fills sizes below a huge page, and takes 0 or no bound there");
+    }
     if lower(none) {
-        want(file_none, none.to_string(), "khugepaged must not fill regions that are mostly empty");
+        want(file_none, none.to_string(), why);
     }
     if thp == ThpMode::Always && mode != Mode::Auto {
         want(file, "madvise".into(), "faults hand out small pages");
@@ -200,6 +218,7 @@ mod tests {
             shmem: Some("never".into()),
             max_ptes_none: Some(511),
             pages_per_huge: 512,
+            collapses_to_sizes: false,
         }
     }
 
@@ -269,6 +288,32 @@ mod tests {
         };
         let file = "/khugepaged/max_ptes_none".to_owned();
         assert!(written(&of_16k).contains(&(file, "204".into())));
+    }
+
+    #[test]
+    fn no_bound_is_no_bound_on_any_machine() {
+        let of_16k = ThpFiles { pages_per_huge: 2048, ..ThpFiles::default() };
+        assert_eq!((of_16k.of_all(511), of_16k.of_all(51), of_16k.of_all(0)), (2047, 204, 0));
+        assert_eq!(ThpFiles::default().of_all(511), 511);
+    }
+
+    #[test]
+    fn khugepaged_that_collapses_to_sizes_gets_a_bound_that_it_accepts() {
+        let sizes = ThpFiles { collapses_to_sizes: true, ..files("madvise", Some("inherit")) };
+        let none = |config: &Config, mode, files: &ThpFiles| {
+            let wanted = wanted(config, mode, files).expect("allowed");
+            let none = wanted.into_iter().find(|w| w.file.ends_with("max_ptes_none"));
+            none.map(|want| want.value)
+        };
+        let mut config = Config::default();
+        assert_eq!(none(&config, Mode::Ingens, &sizes).as_deref(), Some("0"));
+        assert_eq!(none(&config, Mode::Auto, &sizes).as_deref(), Some("0"));
+        // khugepaged goes on there, and its bound for huge pages counts.
+        assert_eq!(none(&config, Mode::Guard, &sizes).as_deref(), Some("51"));
+        let strict = ThpFiles { max_ptes_none: Some(0), ..sizes.clone() };
+        assert_eq!(none(&config, Mode::Ingens, &strict), None);
+        config.settings.max_ptes_none = 511;
+        assert_eq!(none(&config, Mode::Ingens, &sizes), None, "no bound was asked for");
     }
 
     #[test]

@@ -230,6 +230,24 @@ pub struct SizeSample {
     pub splits: Option<u64>,
     /// The unusable free space index at this size: 0 good, 1 bad.
     pub fmfi: Option<f64>,
+    /// What khugepaged made of this size; `None` before Linux 7.3, which made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collapses: Option<SizeCollapses>,
+}
+
+/// What the kernel counts since boot of collapses to a size below a huge page (Linux 7.3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeCollapses {
+    /// Folios that were taken for one (`stats/collapse_alloc`).
+    pub made: u64,
+    /// Collapses that found no block of the size (`stats/collapse_alloc_failed`).
+    pub failed: u64,
+    /// ... that `max_ptes_none` stopped (`stats/collapse_exceed_none_pte`),
+    pub over_none: u64,
+    /// ... pages that are swapped out (`stats/collapse_exceed_swap_pte`),
+    pub over_swap: u64,
+    /// ... and pages that others share (`stats/collapse_exceed_shared_pte`).
+    pub over_shared: u64,
 }
 
 /// Fewer folios on the whole machine hold too little that nobody wrote for regions to be left alone

@@ -2,11 +2,11 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, promotes, skip, trial, trial_of_any_kernel, wait_for};
-use crate::machine::{Kernel, Settings, THP, Turn, thp};
+use crate::kit::{Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel, wait_for};
+use crate::machine::{Kernel, Settings, THP, Turn, collapses_to_sizes, here, set_in_guest, thp};
 use crate::manager::{Manage, journal};
 use crate::promote::FAST;
-use crate::settings::revert;
+use crate::settings::{PutBack, revert};
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -20,7 +20,43 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial_of_any_kernel("faults_are_put_back_after_a_kill", sizes_come_back_after_a_kill),
         trial_of_any_kernel("faults_are_put_back_whenever_it_is_killed", killed_at_any_moment),
         trial("faults_hand_out_huge_pages_in_mode_auto", huge_pages_in_mode_auto),
+        trial("sizes_that_khugepaged_makes_are_bounded_and_counted", sizes_of_khugepaged),
     ]
+}
+
+/// khugepaged of Linux 7.3 makes 64 KiB, too, and takes any bound but none for 0: with 51, as for
+/// huge pages, it fills nothing of memory of which every other page is there. Metrics count it.
+fn sizes_of_khugepaged(_: &Turn) -> anyhow::Result<()> {
+    const MADE: &str = "hugepages-64kB/stats/collapse_alloc";
+    const SCANS: &str = "khugepaged/full_scans";
+    ensure!(collapses_to_sizes() == (Kernel::running()? >= Kernel(7, 3)), "another kernel does it");
+    if !collapses_to_sizes() {
+        return Err(skip("before Linux 7.3 khugepaged makes huge pages only"));
+    }
+    if !init::is_guest() {
+        return Err(skip("khugepaged is woken in virtual machines only"));
+    }
+    let set = |file: &str, value: &str| set_in_guest(&format!("{THP}/{file}"), value);
+    let count = |file: &str| anyhow::Ok(thp(file)?.parse::<u64>()?);
+    let _put_back = PutBack::at_end()?;
+    set(&format!("hugepages-{}kB/enabled", here::huge_kib()), "never")?;
+    // From here on khugepaged takes programs in that ask for huge pages.
+    set("hugepages-64kB/enabled", "always")?;
+    set("khugepaged/max_ptes_none", &here::none(51))?;
+    let mut hold = Hold::start("--mib 16 --fill every:2 --advise later")?;
+    let (made, scans) = (count(MADE)?, count(SCANS)?);
+    set("khugepaged/pages_to_scan", "100000")?;
+    set("khugepaged/scan_sleep_millisecs", "100")?;
+    wait_for("two looks of khugepaged", || Ok(count(SCANS)? > scans + 2))?;
+    ensure!(count(MADE)? == made, "it fills what is half empty with max_ptes_none 51");
+    set("khugepaged/max_ptes_none", &here::none(511))?;
+    wait_for("folios of 64 KiB", || Ok(count(MADE)? > made))?;
+    hold.verify()?;
+    let metrics = hugewise(["serve", "--once"])?.expect(0)?.out;
+    let series = "hugewise_thp_size_events_total{event=\"collapse_alloc\",size=\"64kB\"} ";
+    let shown = metrics.lines().find_map(|line| line.strip_prefix(series)?.parse::<f64>().ok());
+    ensure!(shown > Some(made as f64), "{shown:?} in metrics, {made} before: {metrics}");
+    Ok(())
 }
 
 /// The sizes that a manager may hand out, with their settings; none before Linux 6.8.

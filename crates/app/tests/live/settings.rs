@@ -3,7 +3,7 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel};
-use crate::machine::{MIN_FREE, Settings, THP, Turn, set_in_guest, thp};
+use crate::machine::{MIN_FREE, Settings, THP, Turn, here, set_in_guest, thp};
 use crate::manager::{Manage, Manager, journal};
 use crate::promote::{FAST, MIB, is_covered, once};
 use anyhow::{Context, ensure};
@@ -29,7 +29,13 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Settings of the trial's begin, put back at its end.
-struct PutBack(Settings);
+pub(crate) struct PutBack(Settings);
+
+impl PutBack {
+    pub(crate) fn at_end() -> anyhow::Result<Self> {
+        Ok(Self(Settings::read()?))
+    }
+}
 
 impl Drop for PutBack {
     fn drop(&mut self) {
@@ -40,7 +46,7 @@ impl Drop for PutBack {
 /// In a virtual machine: THP `always` and a small `vm.min_free_kbytes`, which the kernel raises
 /// whenever THP is switched. Elsewhere the machine stays as it is.
 fn tempt() -> anyhow::Result<PutBack> {
-    let put_back = PutBack(Settings::read()?);
+    let put_back = PutBack::at_end()?;
     if init::is_guest() {
         set_in_guest(&format!("{THP}/enabled"), "always")?;
         set_in_guest(&format!("{THP}/defrag"), "always")?;
@@ -54,7 +60,7 @@ fn start<'a>(scratch: &'a Scratch, hold: &Hold) -> anyhow::Result<Manager<'a>> {
 }
 
 fn are_owned() -> anyhow::Result<()> {
-    ensure!(thp("khugepaged/max_ptes_none")? == "51", "max_ptes_none");
+    ensure!(thp("khugepaged/max_ptes_none")? == here::bound(), "max_ptes_none");
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == "4294967295", "khugepaged is not parked");
     ensure!(thp("enabled")? == "madvise" || !init::is_guest(), "enabled stayed 'always'");
     ensure!(thp("defrag")? == "madvise" || !init::is_guest(), "defrag stayed 'always'");
@@ -240,7 +246,7 @@ fn never_is_a_refusal(_: &Turn) -> anyhow::Result<()> {
         return Err(skip("switches huge pages off: only in a virtual machine"));
     }
     let scratch = Scratch::new()?;
-    let _put_back = PutBack(Settings::read()?);
+    let _put_back = PutBack::at_end()?;
     let mut hold = Hold::start(&format!("--mib {MIB}"))?;
     set_in_guest(&format!("{THP}/enabled"), "never")?;
     let args = format!("--pid {} --once {FAST}", hold.pid());

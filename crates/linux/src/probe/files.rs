@@ -31,10 +31,7 @@ pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
             "per_size_thp_files",
             value(root, &thp(&format!("{size_dir}/enabled")), mm, "needs Linux 6.8"),
         ),
-        (
-            "per_size_thp_stats",
-            presence(root, &thp(&format!("{size_dir}/stats")), mm, "needs Linux 6.10"),
-        ),
+        ("per_size_thp_stats", size_stats(root, &thp(&format!("{size_dir}/stats")))),
         ("buddyinfo", free_blocks(root)),
         ("compaction", compaction(root)),
         ("defrag_mode", value(root, "proc/sys/vm/defrag_mode", "proc/sys/vm", "needs Linux 6.15")),
@@ -105,6 +102,17 @@ fn transparent_huge_pages(root: &Root) -> Finding {
             Finding::with(format!("{file} is '{mode}'{}", too_large(machine::geometry(root))))
         }
         None => Finding::unknown("transparent_hugepage/enabled holds none of the known values"),
+    }
+}
+
+/// Counters by size, and what khugepaged makes where it has such of its own.
+fn size_stats(root: &Root, stats: &str) -> Finding {
+    match machine::collapses_to_sizes(root, machine::geometry(root)) {
+        true => Finding::with(
+            "khugepaged makes sizes below a huge page, too, and takes only 0 or no bound as \
+             max_ptes_none for these",
+        ),
+        false => presence(root, stats, "sys/kernel/mm", "needs Linux 6.10"),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Captured trees of kernels that are not this one, and children that misbehave.
 
 use super::*;
+use crate::machine;
+use hugewise_base::units::Geometry;
+use hugewise_manager::snapshot::SizeCollapses;
 use hugewise_scratch::Scratch;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -133,6 +136,32 @@ fn a_newer_tree_is_judged_by_version_and_says_so() {
     assert!(features.has("shrinker_underused"));
     tree.add(&format!("{THP}/shrink_underused"), "0\n");
     assert!(why(&tree.probe(), "shrinker_underused").contains("switched off"));
+}
+
+#[test]
+fn khugepaged_of_smaller_sizes_is_known_by_its_counters() {
+    let tree = machine("7.3.4+deb13-cloud-amd64");
+    let none = || machine::thp_files(&Root::at(&tree.0), Geometry::X86_64).collapses_to_sizes;
+    let stats = format!("{THP}/hugepages-64kB/stats");
+    tree.add(&format!("{THP}/hugepages-64kB/enabled"), "always inherit madvise [never]\n");
+    tree.add(&format!("{THP}/hugepages-2048kB/stats/split"), "0\n");
+    let detail = || tree.probe().mechanism("per_size_thp_stats").and_then(|m| m.detail.clone());
+    assert_eq!((none(), detail()), (false, None));
+    for (file, value) in [
+        ("collapse_alloc", "41\n"),
+        ("collapse_alloc_failed", "2\n"),
+        ("collapse_exceed_none_pte", "3\n"),
+        ("collapse_exceed_swap_pte", "0\n"),
+        ("collapse_exceed_shared_pte", "1\n"),
+    ] {
+        tree.add(&format!("{stats}/{file}"), value);
+    }
+    assert!(none() && detail().is_some_and(|detail| detail.contains("max_ptes_none")));
+    let sample = machine::sample(&Root::at(&tree.0), Geometry::X86_64);
+    let collapses = sample.sizes.iter().find_map(|size| size.collapses);
+    let (made, failed, over_none, over_swap, over_shared) = (41, 2, 3, 0, 1);
+    let expected = SizeCollapses { made, failed, over_none, over_swap, over_shared };
+    assert_eq!(collapses, Some(expected));
 }
 
 #[test]

@@ -141,9 +141,17 @@ fn scopes_stand_together_and_each_gate_is_named_once_in_its_scope() {
 fn a_few_folios_on_the_machine_are_no_reason_to_leave_regions_alone() {
     let has = |mode, folios| {
         let (size, folios) = (Bytes::kib(64), Some(folios));
-        let (partially_mapped, faults, fallbacks, splits, fmfi) = (None, None, None, None, None);
-        let size =
-            SizeSample { size, mode, folios, partially_mapped, faults, fallbacks, splits, fmfi };
+        let size = SizeSample {
+            size,
+            mode,
+            folios,
+            partially_mapped: None,
+            faults: None,
+            fallbacks: None,
+            splits: None,
+            fmfi: None,
+            collapses: None,
+        };
         MachineSample { sizes: vec![size], ..MachineSample::example() }.has_multi_size_folios()
     };
     assert!(!has(ThpMode::Never, 63) && has(ThpMode::Never, 64));

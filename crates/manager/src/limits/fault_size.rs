@@ -229,6 +229,7 @@ mod tests {
             fallbacks: Some(0),
             splits: Some(0),
             fmfi: Some(0.0),
+            collapses: None,
         };
         sizes(Bytes::kib(4)).map(offer).to_vec()
     }

@@ -41,6 +41,7 @@ impl Sim {
                 fallbacks: Some(0),
                 splits: Some(0),
                 fmfi: Some(0.0),
+                collapses: None,
             }
         };
         sizes.map(sample).to_vec()

@@ -9,6 +9,7 @@ use hugewise_base::escape::printable;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::limits::pressure::PressureSource;
 use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::SizeCollapses;
 use hugewise_manager::state::Compactions;
 use hugewise_manager::state::bloat::Account;
 use hugewise_manager::status::{CompactionStatus, FaultStatus, ManagerStatus};
@@ -167,12 +168,18 @@ fn faults(faults: &FaultStatus) -> String {
         out.push_str(&line("Never written", &format!("{bytes} of it, give or take {error}")));
     }
     for size in &faults.sizes {
+        let collapses = |count: fn(&SizeCollapses) -> u64| size.collapses.as_ref().map(count);
         let counts = [
             (size.folios, "folio", "folios"),
             (size.partially_mapped, "partially mapped", "partially mapped"),
             (size.faults, "fault", "faults"),
             (size.fallbacks, "fallback", "fallbacks"),
             (size.splits, "split", "splits"),
+            (collapses(|c| c.made), "collapse", "collapses"),
+            (collapses(|c| c.failed), "collapse without a block", "collapses without a block"),
+            (collapses(|c| c.over_none), "stopped by max_ptes_none", "stopped by max_ptes_none"),
+            (collapses(|c| c.over_swap), "stopped by swap", "stopped by swap"),
+            (collapses(|c| c.over_shared), "stopped by sharing", "stopped by sharing"),
         ];
         let known = counts.into_iter().filter_map(|(count, one, many)| {
             count.filter(|count| *count > 0).map(|count| counted(count, one, many))

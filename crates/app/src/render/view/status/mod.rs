@@ -246,7 +246,7 @@ pub(crate) mod tests {
     use hugewise_manager::limits::huge_faults::HugeFaults;
     use hugewise_manager::limits::pressure::PressureSource;
     use hugewise_manager::reason::{Limit, SkipReason};
-    use hugewise_manager::snapshot::{CgroupSample, SizeSample, ThpMode};
+    use hugewise_manager::snapshot::{CgroupSample, SizeCollapses, SizeSample, ThpMode};
     use hugewise_manager::state::Compactions;
     use hugewise_manager::state::bloat::Account;
     use hugewise_manager::status::{
@@ -389,6 +389,7 @@ pub(crate) mod tests {
                 fallbacks: Some(1),
                 splits: None,
                 fmfi: Some(0.1),
+                collapses: Some(SizeCollapses { made: 41, over_none: 3, ..Default::default() }),
             }],
         }
     }
