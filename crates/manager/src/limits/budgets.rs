@@ -18,8 +18,12 @@ pub fn call_prior(geometry: Geometry) -> Ns {
 /// for nothing, as a program that shares the memory, or a reader of `/proc`, may wait all the same
 /// (`docs/measurements.md#defaults-by-choice`).
 const ASLEEP_PART: u64 = 8;
-/// Lock time that one target may take in a burst: four calls.
-pub const LOCK_BURST: Ns = Ns::us(2_800);
+/// Lock time that one target may take in a burst: four calls for huge pages of 2 MiB.
+const LOCK_BURST: Ns = Ns::us(2_800);
+/// The same for huge pages of any size: one call at least, so that none overdraws a full budget.
+pub fn lock_burst(geometry: Geometry) -> Ns {
+    LOCK_BURST.max(call_prior(geometry))
+}
 
 /// Own CPU time for what is neither a scan nor an action (listing, planning, writing down), as a
 /// part of `controller.cpu_percent` and on top of it: one percent of a core by default. When it is
@@ -138,8 +142,8 @@ impl Budgets {
 }
 
 /// The lock time of one target, ns: a full bucket.
-pub fn lock(config: &Config, now: Ns) -> Bucket {
-    Bucket::new(lock_rate(config), LOCK_BURST.0 as f64, now)
+pub fn lock(config: &Config, geometry: Geometry, now: Ns) -> Bucket {
+    Bucket::new(lock_rate(config), lock_burst(geometry).0 as f64, now)
 }
 
 /// Lock time that a call counts for.
@@ -148,8 +152,8 @@ pub const fn lock_cost(call: Call) -> Ns {
 }
 
 /// Takes over the rate of lock time from a reloaded configuration.
-pub fn configure_lock(lock: &mut Bucket, config: &Config, now: Ns) {
-    lock.set_rate(lock_rate(config), LOCK_BURST.0 as f64, now);
+pub fn configure_lock(lock: &mut Bucket, config: &Config, geometry: Geometry, now: Ns) {
+    lock.set_rate(lock_rate(config), lock_burst(geometry).0 as f64, now);
 }
 
 /// Lock time that one target's bucket gains per second, ns.
@@ -167,5 +171,7 @@ mod tests {
         let prior = |kib| call_prior(Geometry::of_base(Bytes::kib(kib)));
         assert_eq!((prior(4), prior(16)), (Ns::us(700), Ns::us(11_200)));
         assert_eq!(prior(64), Ns::us(179_200));
+        let burst = |kib| lock_burst(Geometry::of_base(Bytes::kib(kib)));
+        assert_eq!((burst(4), burst(16)), (Ns::us(2_800), prior(16)));
     }
 }

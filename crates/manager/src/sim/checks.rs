@@ -6,7 +6,7 @@ use crate::compaction::Compact;
 use crate::config::{CompactMode, Config, Rule, RuleAction};
 use crate::decision::{Action, Decision, Motive, Outcome};
 use crate::engine::{Manager, Sink, TICK, Wake, World};
-use crate::limits::budgets::{LOCK_BURST, lock_cost};
+use crate::limits::budgets::{lock_burst, lock_cost};
 use crate::limits::thresholds::Thresholds;
 use crate::limits::waits::{COOLDOWN, GIVEN_BACK_BASE};
 use crate::reason::{Limit, SkipReason};
@@ -259,7 +259,7 @@ impl Checked {
         }
         let controller = &self.config.controller;
         let lock_rate = controller.lock_share_percent * 1e7;
-        let burst = LOCK_BURST.0 as f64;
+        let burst = lock_burst(Geometry::X86_64).0 as f64;
         let cpu_rate = controller.cpu_percent * 1e7;
         let bytes_rate = self.config.quota.bytes_per_s.0 as f64;
         let over = [

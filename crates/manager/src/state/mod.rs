@@ -190,8 +190,9 @@ impl State {
         self.limits.compaction.configure(config, now);
         self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
         for target in self.programs.targets.values_mut() {
-            budgets::configure_lock(&mut target.lock, config, now);
-            budgets::configure_lock(&mut target.split_lock, config, now);
+            let geometry = self.machine.geometry;
+            budgets::configure_lock(&mut target.lock, config, geometry, now);
+            budgets::configure_lock(&mut target.split_lock, config, geometry, now);
             let hints = select::hints(config, &target.sample);
             target.hinted(&hints, self.machine.geometry, now);
         }
