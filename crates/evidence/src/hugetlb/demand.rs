@@ -96,9 +96,9 @@ named! {
         "its arguments do not say how large its heap may become",
         "--java='-Xmx...' plans for it";
     OtherPages = "other_pages":
-        "-XX:LargePageSizeInBytes puts its heap on other pages than the rest, for which there is \
-         no formula",
-        "hugepagesz=1G on the kernel command line, and see its own log";
+        "its large pages have another size than 2 MiB (-XX:LargePageSizeInBytes, or the kernel's \
+         default), for which there is no formula",
+        "see its own log (-Xlog:pagesize); for 1 GiB hugepagesz=1G on the kernel command line";
 }
 
 /// Shared memory that is not planned for.
@@ -189,7 +189,7 @@ impl Demand {
 /// Everything that needs pages: what was described, else what runs.
 pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
     if inputs.describe_programs() {
-        return Demands { all: described(facts, inputs), left_out: Vec::new() };
+        return described(facts, inputs);
     }
     let mut found = Demands::default();
     // A Java heap is known by its flags and seen as private huge memory: it is one demand.
@@ -235,9 +235,9 @@ fn selected(inputs: &Inputs, pids: &[u32]) -> bool {
     inputs.pids.is_empty() || pids.iter().any(|pid| inputs.pids.contains(pid))
 }
 
-fn described(facts: &Facts, inputs: &Inputs) -> Vec<Demand> {
+fn described(facts: &Facts, inputs: &Inputs) -> Demands {
     let page = page_size(facts, inputs);
-    let mut all = Vec::new();
+    let Demands { mut all, mut left_out } = Demands::default();
     for bytes in &inputs.segments {
         let parts = vec![("segment".to_owned(), *bytes)];
         let mut demand = Demand::new("shared memory (--sga)".into(), Origin::Input, page, parts);
@@ -247,15 +247,20 @@ fn described(facts: &Facts, inputs: &Inputs) -> Vec<Demand> {
         all.push(demand.shared_by(inputs.processes));
     }
     for flags in &inputs.java {
-        let need = java::need(flags);
+        let need = java::need(flags, facts.default_page);
         let (name, page) = ("Java (--java)".to_owned(), Bytes(java::PAGE));
+        if need.other_page.is_some() {
+            let reason = LeftOutReason::OtherPages;
+            left_out.push(LeftOut { name, bytes: None, attached: 1, reason });
+            continue;
+        }
         let mut demand = Demand::new(name, Origin::Input, page, need.parts);
         demand.product = Some(Product::Java);
         demand.needs_right = need.sysv;
         all.push(demand.shared_by(Some(1)));
     }
     all.extend(inputs.postgres.iter().map(|answer| of_postgres(facts, inputs, answer)));
-    all
+    Demands { all, left_out }
 }
 
 /// Its number is of pages of its own choice: `--page-size` does not change them.
@@ -312,7 +317,7 @@ fn sysv_of_postgres(object: &Object) -> LeftOutReason {
 }
 
 fn running_java(facts: &Facts, java: &Java, found: &mut Demands) {
-    let need = java::need(&java.flags);
+    let need = java::need(&java.flags, facts.default_page);
     let name = format!("Java (pid {})", java.pid);
     let reason = match (need.asks, need.other_page, need.parts.is_empty()) {
         (false, ..) => Some(LeftOutReason::NotAsked),

@@ -11,8 +11,10 @@ use hugewise_base::units::Bytes;
 /// Name of the part that is the heap.
 pub const HEAP: &str = "heap";
 /// Size of the pages that the formulas are for, in bytes. The JVM takes no other ones unless
-/// `-XX:LargePageSizeInBytes` says so.
+/// `-XX:LargePageSizeInBytes` says so, or the kernel's default is that of a huge page of another
+/// size, as 32 MiB on arm64 with base pages of 16 KiB.
 pub const PAGE: u64 = 2 << 20;
+const GIB: u64 = 1 << 30;
 /// Regions that G1 aims at (OpenJDK 17 and 25, as they print `G1HeapRegionSize`).
 const G1_REGIONS: u64 = 2048;
 /// Smallest region of G1 (the same).
@@ -35,8 +37,8 @@ pub struct Need {
     pub asks: bool,
     /// Each area with its size; empty where the heap's size is not among the flags.
     pub parts: Vec<(String, Bytes)>,
-    /// `-XX:LargePageSizeInBytes`, where it asks for another size than 2 MiB: the heap is then on
-    /// such pages and the rest is not, for which there is no formula here.
+    /// `-XX:LargePageSizeInBytes`, or else the kernel's default, where that is another size than 2
+    /// MiB, for which there is no formula here.
     pub other_page: Option<Bytes>,
     /// Whether it takes System V segments (`-XX:+UseSHM`).
     pub sysv: bool,
@@ -94,10 +96,15 @@ struct Flags {
     collector: Collector,
 }
 
-/// What a program with these flags needs, once its heap has its largest size.
-pub fn need(flags: &[String]) -> Need {
+/// What a program with these flags needs, once its heap has its largest size, on a machine whose
+/// HugeTLB pages have the size `default` where nothing else is asked for; `None`: not known.
+pub fn need(flags: &[String], default: Option<Bytes>) -> Need {
     let flags = read(flags);
-    let other_page = flags.page.filter(|page| *page >= 1 << 30).map(Bytes);
+    let asked = flags.page.filter(|page| *page > 0).map(Bytes);
+    let other_page = match asked {
+        Some(page) => Some(page).filter(|page| page.0 >= GIB),
+        None => default.filter(|page| page.0 != PAGE && page.0 < GIB),
+    };
     let asks = flags.large && !flags.transparent;
     let mut parts = Vec::new();
     if let Some(heap) = flags.heap.filter(|_| other_page.is_none()) {
@@ -239,7 +246,7 @@ mod tests {
 
     fn pages(flags: &str) -> u64 {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        need(&flags).parts.iter().map(|(_, bytes)| bytes.0.div_ceil(PAGE)).sum()
+        need(&flags, None).parts.iter().map(|(_, bytes)| bytes.0.div_ceil(PAGE)).sum()
     }
 
     /// Measured on OpenJDK 17.0.15: the smallest pools with which everything is on large pages.
@@ -295,7 +302,7 @@ mod tests {
             ("-Xmx5001m -XX:+UseSerialGC", 5002),
         ] {
             let given: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-            let parts = need(&given).parts;
+            let parts = need(&given, None).parts;
             let heap = parts.iter().find(|(what, _)| what == HEAP).map(|(_, bytes)| *bytes);
             assert_eq!(heap, Some(Bytes::mib(measured)), "{flags}");
         }
@@ -305,7 +312,7 @@ mod tests {
     fn who_asks() {
         let need = |flags: &str| {
             let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-            super::need(&flags)
+            super::need(&flags, None)
         };
         assert!(need("-Xmx1g -XX:+UseLargePages").asks);
         assert!(!need("-Xmx1g").asks);
@@ -314,6 +321,12 @@ mod tests {
         assert!(need("-XX:+UseLargePages").parts.is_empty());
         let other = need("-Xmx4g -XX:+UseLargePages -XX:LargePageSizeInBytes=1g");
         assert_eq!((other.other_page, other.parts.len()), (Some(Bytes(1 << 30)), 0));
+        let on_16k = |flags: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            super::need(&flags, Some(Bytes::mib(32)))
+        };
+        assert_eq!(on_16k(&["-Xmx1g"]).other_page, Some(Bytes::mib(32)));
+        assert_eq!(on_16k(&["-Xmx1g", "-XX:LargePageSizeInBytes=2m"]).other_page, None);
     }
 
     #[test]

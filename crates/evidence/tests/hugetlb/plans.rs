@@ -178,6 +178,19 @@ fn java_is_planned_on_the_pages_that_it_takes() {
 }
 
 #[test]
+fn java_is_left_out_where_large_pages_have_another_size() {
+    let mut facts = machine();
+    facts.default_page = Some(Bytes::mib(32));
+    java(&mut facts, 400, "-Xmx64m -XX:+UseLargePages");
+    let flags = vec!["-Xmx512m".to_owned(), "-XX:+UseLargePages".to_owned()];
+    for java in [Vec::new(), vec![flags]] {
+        let plan = plan(&facts, &Inputs { java, ..Inputs::default() });
+        let left: Vec<_> = plan.left_out.iter().map(|one| one.reason).collect();
+        assert_eq!(left, [hugewise_evidence::hugetlb::demand::LeftOutReason::OtherPages]);
+    }
+}
+
+#[test]
 fn postgres_says_its_own_number_and_page_size() {
     let mut facts = machine();
     facts.pools.push(hugewise_evidence::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });

@@ -115,14 +115,14 @@ proptest! {
 
     #[test]
     fn any_java_flags_are_taken_or_passed_over(flags in prop::collection::vec(".{0,40}", 0..6)) {
-        let _ = java::need(&flags);
+        let _ = java::need(&flags, None);
     }
 
     #[test]
     fn java_sizes_never_overflow(heap in any::<u64>(), young in any::<u64>(), gc in 0_usize..5) {
         let gc = ["G1", "Parallel", "Serial", "Z", "Shenandoah"][gc];
         let flags = [format!("-Xmx{heap}"), format!("-Xmn{young}"), format!("-XX:+Use{gc}GC")];
-        let need = java::need(&flags);
+        let need = java::need(&flags, None);
         let sum: Bytes = need.parts.iter().map(|(_, bytes)| *bytes).sum();
         prop_assert!(sum.0 >= heap.min(u64::MAX - (2 << 20)));
     }

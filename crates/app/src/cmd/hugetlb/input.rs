@@ -105,7 +105,7 @@ fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
         let message = format!("there is no formula for '{unknown}': collectors are {known}");
         return Err(usage(format!("--java '{text}': {message}")));
     }
-    let need = java::need(&flags);
+    let need = java::need(&flags, None);
     if need.other_page.is_some() {
         return Err(usage(format!(
             "--java '{text}': with -XX:LargePageSizeInBytes the heap is on other pages than the \
