@@ -1,8 +1,10 @@
-//! What the project needs to check itself: guest kernels ([`vm`]), and house rules, which are
+//! What the project needs to check itself: guest kernels ([`vm`]) and what runs
+//! there ([`guests`]), and house rules, which are
 //! tests (`xtask/tests/tidy`); programs for arm64 ([`cross`]); and what is made from its source:
 //! manual pages and completions ([`pages`]).
 
 pub mod cross;
+pub mod guests;
 pub mod pages;
 pub mod vm;
 

@@ -10,7 +10,7 @@ use rules::imports::Import;
 use rules::{Problem, TextFile, circles, collect, deps, imports, limits, promises, targets, walls};
 use std::fs;
 use std::process::Command;
-use xtask::workspace_root;
+use xtask::{guests, workspace_root};
 
 fn report(problems: impl IntoIterator<Item = Problem>) {
     let list: Vec<String> = problems.into_iter().map(|p| p.to_string()).collect();
@@ -69,6 +69,22 @@ fn imports_make_no_circle() {
     let imports = all_imports(&working_copy());
     report(circles::of_files(&imports));
     report(circles::of_rooms(&imports));
+}
+
+/// README's table of kernels is that of the guests. `HUGEWISE_UPDATE_GOLDEN=1` writes it.
+#[test]
+fn readme_lists_the_guests() {
+    let readme = read("README.md").expect("README.md is there");
+    let (begin, end) = ("<!-- made: guests -->\n", "<!-- end -->");
+    let (before, rest) = readme.text.split_once(begin).expect("README.md has the table");
+    let (made, after) = rest.split_once(end).expect("its end is marked");
+    let table = guests::table();
+    if std::env::var_os("HUGEWISE_UPDATE_GOLDEN").is_some() {
+        let text = format!("{before}{begin}{table}{end}{after}");
+        fs::write(workspace_root().join("README.md"), text).expect("README.md can be written");
+        return;
+    }
+    assert_eq!(made, table, "HUGEWISE_UPDATE_GOLDEN=1 cargo test -p xtask --test tidy writes it");
 }
 
 #[test]

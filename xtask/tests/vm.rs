@@ -3,7 +3,8 @@
 //! Boots each kernel with the live test binary (`crates/app/tests/live.rs`) as `/init` and makes
 //! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, one
 //! of them once more with two NUMA nodes, and one of arm64 with the tests that its memory and pages
-//! matter to; with `HUGEWISE_SOAK=1` all kernels.
+//! matter to; with `HUGEWISE_SOAK=1` all kernels (`xtask/src/guests.rs`), and then compares what
+//! they show with what README says of each.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
@@ -14,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::cross::Toolchain;
+use xtask::guests::{GUESTS, Guest, README, contradictions};
 use xtask::vm::guest::{LIVE, Outcome, outcomes};
 use xtask::vm::{self, Config, Error};
 
@@ -31,75 +33,16 @@ fn soak() -> bool {
     env::var_os("HUGEWISE_SOAK").is_some()
 }
 
-/// A virtual machine, and what is tested there.
-#[derive(Debug, Clone, Copy)]
-struct Guest {
-    name: &'static str,
-    series: &'static str,
-    nodes: u32,
-    memory_mib: u32,
-    /// Only tests whose name holds this.
-    only: Option<&'static str>,
-    /// Only these, where there are any.
-    named: &'static [&'static str],
-}
-
-impl Guest {
-    const fn of(series: &'static str) -> Self {
-        let memory_mib = vm::MEMORY_MIB;
-        Self { name: series, series, nodes: 1, memory_mib, only: None, named: &[] }
-    }
-
-    /// One of arm64: all of its memory lies in zone DMA.
-    const fn of_arm64(series: &'static str, named: &'static [&'static str]) -> Self {
-        Self { memory_mib: 2048, named, ..Self::of(series) }
-    }
-
-    const fn is_arm64(&self) -> bool {
-        !self.named.is_empty()
-    }
-}
-
-/// What depends on nodes and on nothing else.
-const NUMA: Guest = Guest { name: "numa", nodes: 2, only: Some("numa"), ..Guest::of("6.12") };
-
-/// What depends on zones, on the size of pages or on the architecture: promotion, the waste that
-/// comes back, data, settings, and what the kernel offers.
-const OF_ARM64: [&str; 9] = [
-    "kernel_names_itself",
-    "doctor_names_the_tier_of_this_kernel",
-    "doctor_answers_and_changes_no_setting",
-    "dense_memory_becomes_huge",
-    "sparse_memory_stays_small",
-    "zero_pages_come_back_or_it_is_said",
-    "settings_are_owned_and_put_back",
-    "settings_come_back_by_revert_after_a_kill",
-    "writers_find_no_wrong_word",
-];
-
-/// The same, but what reckons with huge pages of 2 MiB: there they have 32.
-const OF_16K: [&str; 4] = [
-    "kernel_names_itself",
-    "doctor_names_the_tier_of_this_kernel",
-    "doctor_answers_and_changes_no_setting",
-    "settings_come_back_by_revert_after_a_kill",
-];
-
 fn guests() -> Vec<Guest> {
-    let series: &[_] = if soak() { &["6.12", "6.1", "5.10", "newest"] } else { &["6.12", "6.1"] };
-    let mut all: Vec<Guest> = series.iter().copied().map(Guest::of).chain([NUMA]).collect();
-    all.push(Guest::of_arm64("arm64-6.12", &OF_ARM64));
-    if soak() {
-        all.push(Guest::of_arm64("arm64-newest", &OF_ARM64));
-        all.push(Guest::of_arm64("arm64-16k", &OF_16K));
-    }
-    all
+    GUESTS.into_iter().filter(|guest| soak() || !guest.soak).collect()
 }
 
-/// A filter such as `6.1/` boots that guest only; `6.12/collapse` runs only matching tests there.
+/// A filter such as `6.1/` boots that guest only; `6.12/collapse` runs only matching tests there,
+/// `6.12/readme` those that README's table rests on, and `/readme` these in each guest.
 fn wanted(args: &Arguments, guest: &Guest) -> bool {
     let chosen = args.filter.as_ref().and_then(|f| f.split_once('/'));
-    chosen.is_none_or(|(chosen, _)| chosen == guest.name)
+    let has_row = chosen.is_none_or(|(_, tests)| tests != README) || guest.row.is_some();
+    has_row && chosen.is_none_or(|(chosen, _)| chosen.is_empty() || chosen == guest.name)
 }
 
 fn run_guests(args: &Arguments) -> Vec<Trial> {
@@ -165,7 +108,9 @@ fn run_guest(guest: Guest, programs: &Programs, filter: Option<&str>) -> Vec<Tri
 
 /// The results of one boot; an error is the end of a guest that crashed before the first test.
 fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<Trial>, String> {
-    let Guest { name: kernel, series, nodes, memory_mib, only, named } = guest;
+    let Guest { name: kernel, series, nodes, memory_mib, only, .. } = guest;
+    let of_readme = filter == Some(README);
+    let named = guest.tests(soak(), of_readme);
     let (mut config, mut began) = (Config::new(series, &programs.live), false);
     (config.nodes, config.memory_mib) = (nodes, memory_mib);
     config.files.push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
@@ -178,7 +123,10 @@ fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<T
         let names = named.join(",");
         config.append = format!("{} HUGEWISE_LIVE=only,{names}", config.append);
     }
-    if let Some(filter) = filter.filter(|filter| !filter.is_empty()).or(only) {
+    if let Some(row) = guest.row {
+        config.append = format!("{} HUGEWISE_TIER={}", config.append, row.tier);
+    }
+    if let Some(filter) = filter.filter(|one| !one.is_empty() && !of_readme).or(only) {
         // What follows the two dashes becomes arguments of init, that is, of the live tests.
         config.append = format!("{} -- {filter}", config.append);
     }
@@ -201,10 +149,18 @@ fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<T
         }
         return Ok(vec![boot_trial(kernel, false, &format!("no results; its end:\n{end}"))]);
     };
+    let outcomes = outcomes(&results);
+    if outcomes.is_empty() {
+        return Ok(vec![boot_trial(kernel, false, "booted, but ran no test")]);
+    }
     let mut trials: Vec<Trial> =
-        outcomes(&results).into_iter().map(|(name, o)| trial(kernel, &name, o)).collect();
-    if trials.is_empty() {
-        trials.push(boot_trial(kernel, false, "booted, but ran no test"));
+        outcomes.iter().map(|(name, outcome)| trial(kernel, name, outcome.clone())).collect();
+    // What one test shows, or a run that leaves out what takes long, is not what README says.
+    if soak() && guest.row.is_some() && (of_readme || filter.is_none_or(str::is_empty)) {
+        let said = contradictions(&guest, &outcomes.into_iter().collect());
+        let outcome =
+            if said.is_empty() { Outcome::Passed } else { Outcome::Failed(said.join("\n")) };
+        trials.push(trial(kernel, "readme_says_what_this_guest_shows", outcome));
     }
     Ok(trials)
 }
