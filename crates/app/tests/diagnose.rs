@@ -2,6 +2,7 @@
 //! What it finds in which recording is tested in `crates/evidence/tests/diagnose.rs`.
 
 use libtest_mimic::{Completion, Failed, Trial};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ type Test = fn() -> Result<Completion, Failed>;
 const TESTS: &[(&str, Test)] = &[
     ("a_healthy_machine_gets_no_finding", a_healthy_machine_gets_no_finding),
     ("findings_decide_the_exit_code", findings_decide_the_exit_code),
+    ("guests_with_other_pages_suffer_from_the_same", guests_with_other_pages),
     ("text_is_at_most_80_columns_wide", text_is_at_most_80_columns_wide),
     ("json_has_a_schema_and_every_question", json_has_a_schema_and_every_question),
     ("standard_input_is_read", standard_input_is_read),
@@ -108,6 +110,29 @@ fn findings_decide_the_exit_code() -> Result<Completion, Failed> {
     }
     // Both at once: the worse one decides.
     ends_with(&[&recording("hundred.sar"), &recording("vm.sar")], 4)?;
+    Ok(Completion::Completed)
+}
+
+/// Recordings of arm64 guests with base pages of 4 and of 16 KiB in three states, made by
+/// `crates/app/tests/live/twins.rs`.
+fn guests_with_other_pages() -> Result<Completion, Failed> {
+    let causes = |pages: &str, state: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/twins");
+        let file = folder.join(format!("arm64-{pages}-{state}.history")).display().to_string();
+        let json: serde_json::Value =
+            serde_json::from_slice(&hugewise(&["--json", &file])?.stdout)?;
+        let findings = json["findings"].as_array().ok_or("findings")?.iter();
+        let of = |one: &serde_json::Value| [one["cause"].to_string(), one["severity"].to_string()];
+        Ok::<BTreeSet<_>, Failed>(findings.map(of).collect())
+    };
+    for (state, wanted) in
+        [("healthy", None), ("fragmented", Some("fragmentation")), ("stalls", Some("huge_faults"))]
+    {
+        let (usual, large) = (causes("4k", state)?, causes("16k", state)?);
+        assert_eq!(usual, large, "{state}");
+        let found = |cause: &str| large.iter().any(|[one, _]| one.trim_matches('"') == cause);
+        assert!(wanted.map_or_else(|| large.is_empty(), found), "{state}: {large:?}");
+    }
     Ok(Completion::Completed)
 }
 

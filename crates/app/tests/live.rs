@@ -119,6 +119,8 @@ mod stress;
 mod top;
 #[path = "live/track.rs"]
 mod track;
+#[path = "live/twins.rs"]
+mod twins;
 #[path = "live/virtual_machines.rs"]
 mod virtual_machines;
 #[path = "live/warm.rs"]
@@ -235,6 +237,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(limit::trials());
     all.extend(top::trials());
     all.extend(history::trials());
+    all.extend(twins::trials());
     all
 }
 
