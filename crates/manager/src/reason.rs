@@ -22,7 +22,8 @@ named! {
     ExcludedByRule = "excluded_by_rule": "a rule in the configuration excludes it",
         "see 'hugewise manage config show'";
     NotSelected = "not_selected": "neither '--pid' nor a rule selects it", "";
-    TooSmall = "too_small": "less anonymous memory than select.min_anon_bytes", "";
+    TooSmall = "too_small":
+        "less anonymous memory than select.min_anon_bytes, and less shared memory", "";
     NoSlot = "no_slot": "all select.max_targets places are taken",
         "raise select.max_targets, or exclude programs with a rule";
     ThpDisabledByProgram = "thp_disabled_by_program":
@@ -61,7 +62,8 @@ named! {
         "shared memory of which some pages are not there: filling them could not be taken back", "";
     Misaligned = "misaligned":
         "shared memory that is mapped at another offset within a huge page than in its object",
-        "settings.shmem = true has the kernel place it well: then restart the program";
+        "settings.shmem = true has the kernel place it well: then restart the program; QEMU: \
+         memory-backend-file with align=2M";
     ShmemDenied = "shmem_denied": "shmem_enabled forbids huge pages for shared memory",
         "set it to 'advise': 'hugewise thp set shmem_enabled=advise'";
     FileMapping = "file_mapping": "memory of a file", "";

@@ -155,7 +155,9 @@ fn postgres_buffers_become_huge(_: &Turn) -> anyhow::Result<()> {
     let mut server = Postgres::new(&scratch)?;
     let config = scratch.join("config.toml");
     let text = format!(
-        "[select]\ndefault = \"exclude\"\n\n[[rule]]\nexe = \"{}/*\"\naction = \"manage\"\n\n\
+        "[select]\ndefault = \"exclude\"\nmin_anon_bytes = \"8 MiB\"\n\n\
+         [[rule]]\nuser = \"nobody\"\nexe = \"{}/*\"\n\
+         action = \"manage\"\n\n\
          [settings]\nshmem = true\n",
         server.programs.display()
     );
@@ -172,11 +174,13 @@ fn postgres_buffers_become_huge(_: &Turn) -> anyhow::Result<()> {
         Ok(Said::of(&command.stdin(Stdio::null()).output().context("cannot run pgbench")?))
     };
     bench("-i -s 3 -q")?.expect(0)?;
-    let mut session = Session::start(&server)?;
-    manager.wait("huge buffers", |status| status["promoted"].as_u64() >= Some(16))?;
     bench("-S -c 4 -t 4000")?.expect(0)?;
+    let mut session = Session::start(&server)?;
     let backend = session.ask("select pg_backend_pid()")?.parse()?;
-    session.ask("select count(*) from pgbench_accounts")?;
+    let all = "select count(*) from pgbench_accounts";
+    let rows = session.ask(all)?;
+    manager.wait("huge buffers", |status| status["promoted"].as_u64() >= Some(16))?;
+    ensure!(session.ask(all)? == rows, "it reads something else");
     let (shared, other) = (Shared::of(postmaster)?, Shared::of(backend)?);
     println!("postgres: postmaster {shared:?}, backend {other:?}");
     ensure!(other.rss >= 32 << 10, "it touched too little: {other:?}");
