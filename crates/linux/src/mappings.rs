@@ -22,6 +22,8 @@ pub struct Span {
     pub excluded: Option<SkipReason>,
     /// What it shows.
     pub part: Part,
+    /// Program text: executable, of a file.
+    pub text: bool,
 }
 
 impl Span {
@@ -49,7 +51,9 @@ impl Span {
             MapKind::Anonymous if !range.perms.write => Some(SkipReason::NotWritable),
             MapKind::Anonymous => None,
         };
-        Self { start: Addr(range.start), end: Addr(range.end), excluded, part: range.part }
+        let perms = range.perms;
+        let text = perms.execute && !perms.write && !perms.shared && range.kind == MapKind::File;
+        Self { start: Addr(range.start), end: Addr(range.end), excluded, part: range.part, text }
     }
 }
 

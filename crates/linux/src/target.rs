@@ -10,7 +10,6 @@ use self::shared::{Known, Scope, Sources};
 use crate::address_space::{self, SpaceFile};
 use crate::content::{self, Contents};
 use crate::fuse;
-use crate::machine;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
@@ -255,6 +254,10 @@ impl Target {
                 let scope = Scope { from: ask.from, geometry, swaps };
                 let stop = |regions| regions >= REPORT_REGIONS || spent();
                 self.scan_shared(root, pages, scope, span, report, &stop)?
+            } else if ask.text && span.text {
+                let scope = Scope { from: ask.from, geometry, swaps: false };
+                let stop = |regions| regions >= REPORT_REGIONS || spent();
+                self.scan_text(pages, scope, span, report, &stop)?
             } else {
                 count_excluded(report, span, ask.from, geometry);
                 self.scan_span(pages, ask, geometry, report, span, spent)?
@@ -475,8 +478,8 @@ impl Target {
         if rss > SMAPS_PAGES {
             return SkipReason::RefusedByKernel;
         }
-        if self.shared.contains_key(&mapping) && machine::denies_shmem(root) {
-            return SkipReason::ShmemDenied;
+        if let Some(reason) = self.shared.get(&mapping).and_then(|known| known.refusal(root)) {
+            return reason;
         }
         match smaps_flags(root, self.id.pid, mapping) {
             Some(flags) if flags.iter().any(|flag| flag == "nh") => SkipReason::AdvisedAgainst,

@@ -155,9 +155,8 @@ pub struct Promote {
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
     /// Nothing is made huge where one call is expected to hold a program's lock for longer: where a
-    /// huge page has 512 MiB, as on arm64 with base pages of 64 KiB. Default 50: a huge page of 32
-    /// MiB takes 11 ms, one of 512 MiB 180 ms, at the 0.7 ms that one of 2 MiB takes
-    /// (`docs/measurements.md#remote-collapse`).
+    /// huge page has 512 MiB, as on arm64 with pages of 64 KiB. Default 50: one of 32 MiB takes
+    /// 11 ms, one of 512 MiB 180 ms (`docs/measurements.md#remote-collapse`).
     pub call_most_ms: u64,
     /// Promote regions whose pages lie on several NUMA nodes, too: the huge page lies on the node
     /// of most of them. Default false. Meant for memory that is spread over nodes on purpose.
@@ -165,9 +164,11 @@ pub struct Promote {
     /// Promote shared memory, too (shared anonymous mappings, System V segments, memfds, files of
     /// tmpfs), where all of a region's pages are there: nothing grows by it. Default true.
     pub shared_memory: bool,
-    /// A huge page is asked for although no block is free: the kernel then gives up page cache and
-    /// moves pages for it, in hugewise's own time and without anybody's lock. Default false: it
-    /// takes what others would have used; true with `manage --guarantee`.
+    /// Promote program text (executable mappings of files), too, for programs that are managed. It
+    /// stays the file's, and shared. What is missing of it is read. Default false.
+    pub text: bool,
+    /// Ask for a huge page although no block is free: the kernel then gives up page cache and moves
+    /// pages, without anybody's lock. Default false; true with `manage --guarantee`.
     pub make_blocks: bool,
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
     /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
@@ -192,6 +193,7 @@ impl Default for Promote {
             call_most_ms: 50,
             mixed_nodes: false,
             shared_memory: true,
+            text: false,
             make_blocks: false,
             warm: Warm::Auto,
             burst: Burst::Once,
@@ -471,9 +473,8 @@ pub struct Settings {
     /// trail. Default true.
     pub own: bool,
     /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher, of 512 base pages: where a
-    /// huge page has more, so many times as many. Default 51 = 512 x (1 - 0.90). Collapses to
-    /// smaller sizes (Linux 7.3) know 0 and 511 only, and take anything else for 0: there 0 is
-    /// written unless this is 511.
+    /// huge page has more, so many times as many. Default 51 = 512 x (1 - 0.90). Where khugepaged
+    /// makes smaller sizes, too (Linux 7.3), 0 is written, unless this is 511.
     pub max_ptes_none: u32,
     /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that
     /// khugepaged does not refill what is given back: with 409, as others recommend
@@ -486,9 +487,8 @@ pub struct Settings {
     /// Park khugepaged in mode `guard`, too, but only while memory is short on the machine: what it
     /// fills then has to be given back. Default true.
     pub guard_parks_khugepaged: bool,
-    /// Write `advise` to `shmem_enabled` where that says `never`: the kernel then places new shared
-    /// mappings so that huge pages fit, and faults stay as they are. Programs that run already have
-    /// to be restarted. Default false.
+    /// Write `advise` to `shmem_enabled` where that says `never`: new shared mappings are placed so
+    /// that huge pages fit. Programs that run have to be restarted. Default false.
     pub shmem: bool,
     /// Choose the size of folio that faults hand out, in modes `ingens` and `auto`, where the
     /// kernel has multi-size THP (Linux 6.8) and nobody has chosen one. Default all.

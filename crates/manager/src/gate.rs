@@ -145,7 +145,8 @@ impl RegionFacts {
     /// Those of a region at `now`, as far as inspections show it.
     pub fn of(region: &Region, thresholds: Thresholds, sight: Sight, now: Ns) -> Self {
         // Where no page is missing no block can be held.
-        let missing = region.populated + region.zero_page < thresholds.whole;
+        let own = !region.shared_memory;
+        let missing = own && region.populated + region.zero_page < thresholds.whole;
         let frames = missing && region.inspected.is_none() && !sight.frames_hidden;
         Self {
             huge: region.huge,
@@ -153,8 +154,8 @@ impl RegionFacts {
             swapped: region.swapped > 0,
             wait: region.waits.against_promotion(now),
             given_back: region.waits.given_back > 0,
-            unseen: frames || (sight.samples_small && region.zeros.is_none()),
-            partially_mapped: region.partially_mapped_since.is_some(),
+            unseen: frames || (own && sight.samples_small && region.zeros.is_none()),
+            partially_mapped: own && region.partially_mapped_since.is_some(),
             thresholds,
         }
     }

@@ -72,7 +72,8 @@ fn hindrance(status: &ManagerStatus, seen: bool) -> Option<SkipReason> {
     // Neither says why memory of the guest is small.
     counted.retain(|reason, _| !matches!(reason, R::Empty | R::Scheduled | R::FileMapping));
     let is_mapping = |reason: SkipReason| {
-        matches!(reason, R::SharedMapping | R::NotWritable | R::SpecialMapping)
+        let unfit = matches!(reason, R::Misaligned | R::SharedHoles | R::ShmemDenied);
+        unfit || matches!(reason, R::SharedMapping | R::NotWritable | R::SpecialMapping)
     };
     let most = counted.into_iter().max_by_key(|(reason, regions)| {
         (is_mapping(*reason) != seen, *regions, std::cmp::Reverse(*reason))

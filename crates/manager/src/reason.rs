@@ -61,12 +61,15 @@ named! {
     SharedHoles = "shared_holes":
         "shared memory of which some pages are not there: filling them could not be taken back", "";
     Misaligned = "misaligned":
-        "shared memory that is mapped at another offset within a huge page than in its object",
+        "mapped at another offset within a huge page than in its object or file",
         "settings.shmem = true has the kernel place it well: then restart the program; QEMU: \
          memory-backend-file with align=2M";
     ShmemDenied = "shmem_denied": "shmem_enabled forbids huge pages for shared memory",
         "set it to 'advise': 'hugewise thp set shmem_enabled=advise'";
-    FileMapping = "file_mapping": "memory of a file", "";
+    FileMapping = "file_mapping": "memory of a file",
+        "promote.text = true manages program text, where the kernel can";
+    TextRefused = "text_refused": "the kernel makes no huge pages of text on this file system",
+        "a copy of the program on tmpfs, or Linux 7.2";
     NotWritable = "not_writable": "the mapping is not writable", "";
     SpecialMapping = "special_mapping": "a stack or a mapping made by the kernel", "";
     // Regions.
@@ -182,6 +185,7 @@ impl SkipReason {
                 | Self::SharedHoles
                 | Self::Misaligned
                 | Self::ShmemDenied
+                | Self::TextRefused
                 | Self::MixedNodes
                 | Self::WriteProtected
                 | Self::Swapped

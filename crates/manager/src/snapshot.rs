@@ -66,10 +66,13 @@ pub struct ScanAsk {
     /// Also scan shared memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_memory: bool,
+    /// Also scan program text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text: bool,
 }
 
-/// An object that processes share: shared anonymous memory, a System V segment, a memfd, or a file
-/// of tmpfs.
+/// An object that processes share: shared anonymous memory, a System V segment, a memfd, a file of
+/// tmpfs, or a program's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
     /// Device of its file system: major and minor number.
@@ -468,8 +471,8 @@ pub struct RegionSample {
     /// known only where reading them was asked for.
     #[serde(default)]
     pub zeros: Option<u16>,
-    /// The object whose memory it is; `None`: it is private. Then `populated` counts the pages that
-    /// the object has, whoever touched them.
+    /// The object whose memory it is; `None`: it is private. Of shared memory `populated` counts
+    /// the pages that the object has, whoever touched them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectId>,
 }

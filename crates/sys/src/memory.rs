@@ -50,6 +50,8 @@ pub enum LocalAdvice {
     NoHugePage,
     /// `MADV_DONTNEED`: give the memory back; private contents become zero.
     DontNeed,
+    /// `MADV_MERGEABLE`: pages of equal contents may become one (KSM).
+    Mergeable,
     /// `MADV_REMOVE`: give shared memory back to the kernel, a hole for all who map it.
     Remove,
     /// `MADV_COLLAPSE` (Linux 6.1): make huge pages now.
@@ -64,6 +66,7 @@ impl LocalAdvice {
             Self::HugePage => libc::MADV_HUGEPAGE,
             Self::NoHugePage => libc::MADV_NOHUGEPAGE,
             Self::DontNeed => libc::MADV_DONTNEED,
+            Self::Mergeable => libc::MADV_MERGEABLE,
             Self::Remove => libc::MADV_REMOVE,
             Self::Collapse => MADV_COLLAPSE,
             Self::PopulateWrite => libc::MADV_POPULATE_WRITE,

@@ -42,6 +42,9 @@ struct Args {
     /// Its memory is shared: a child maps the same pages, and what is dropped is a hole for both
     #[arg(long)]
     shared: bool,
+    /// All pages have the same contents, and may be merged (KSM)
+    #[arg(long)]
+    mergeable: bool,
     /// NUMA nodes from which pages come in turn; otherwise from wherever the kernel likes
     #[arg(long, value_delimiter = ',')]
     nodes: Vec<u32>,
@@ -170,11 +173,18 @@ fn exec(args: &[String]) -> std::io::Error {
         .exec()
 }
 
+/// What the word at `at` is made from: its address, or, where all pages are to be alike, its place
+/// in its page.
+const fn key(start: u64, at: usize, page: usize, mergeable: bool) -> u64 {
+    if mergeable { (at % page) as u64 } else { start + at as u64 }
+}
+
 /// The memory, and which pages of it hold the pattern.
 struct Held {
     arena: Arena,
     page: usize,
     shared: bool,
+    mergeable: bool,
     written: Vec<bool>,
     child: Option<PausingChild>,
     /// For as long as it runs: memory of a program that names no nodes is moved by the kernel to
@@ -191,8 +201,9 @@ impl Held {
         let map = if args.shared { Arena::shared } else { Arena::new };
         let arena = map(len, huge).context("cannot map memory")?;
         let written = vec![false; len / page];
-        let shared = args.shared;
-        let mut held = Self { arena, page, shared, written, child: None, turns: None };
+        let (shared, mergeable) = (args.shared, args.mergeable);
+        let (child, turns) = (None, None);
+        let mut held = Self { arena, page, shared, mergeable, written, child, turns };
         match args.advise {
             Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
             Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
@@ -214,6 +225,9 @@ impl Held {
             }
         }
         prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
+        if args.mergeable {
+            held.arena.advise(0..len, LocalAdvice::Mergeable)?;
+        }
         if args.advise == Some(Advise::Later) {
             held.arena.advise(0..len, LocalAdvice::HugePage)?;
         }
@@ -221,10 +235,10 @@ impl Held {
     }
 
     fn write(&mut self, range: Range<usize>) {
-        let (start, page) = (self.arena.addr(), self.page);
+        let (start, page, mergeable) = (self.arena.addr(), self.page, self.mergeable);
         let mut at = range.start;
         for word in self.arena.as_mut_slice()[range.clone()].chunks_exact_mut(8) {
-            word.copy_from_slice(&pattern(start + at as u64));
+            word.copy_from_slice(&pattern(key(start, at, page, mergeable)));
             at += 8;
         }
         self.written[range.start / page..range.end / page].fill(true);
@@ -239,10 +253,10 @@ impl Held {
         let (memory, start) = (self.arena.as_slice(), self.arena.addr());
         let written = self.written.iter().enumerate().filter(|(_, written)| **written);
         let firsts = written.map(|(index, _)| index * self.page);
-        let words = firsts.flat_map(|first| (first..first + self.page).step_by(8));
-        let mut addresses = words.map(|at| (at, start + at as u64));
-        let wrong = addresses.find(|(at, address)| memory[*at..at + 8] != pattern(*address));
-        wrong.map(|(_, address)| address)
+        let mut words = firsts.flat_map(|first| (first..first + self.page).step_by(8));
+        let expected = |at| pattern(key(start, at, self.page, self.mergeable));
+        let wrong = words.find(|at| memory[*at..at + 8] != expected(*at));
+        wrong.map(|at| start + at as u64)
     }
 
     fn range(&self, span: Span) -> anyhow::Result<Range<usize>> {

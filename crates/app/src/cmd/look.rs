@@ -29,7 +29,8 @@ pub(super) fn scan(
                 continue;
             }
             let (target, budget) = (*target, SLICE);
-            let ask = ScanAsk { target, from, budget, detail: true, shared_memory: true };
+            let ask =
+                ScanAsk { target, from, budget, detail: true, shared_memory: true, text: false };
             let scans = vec![ask];
             let seen = world.observe(&Ask { targets: wanted.to_vec(), scans, ..Ask::default() });
             for report in &seen.scans {

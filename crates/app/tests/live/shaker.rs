@@ -57,7 +57,14 @@ impl Shaker {
         let id = ProcId { pid, start_ticks: stat.starttime };
         let Ok(mut target) = Target::open(&self.root, id) else { return };
         let budget = Ns::s(60);
-        let ask = ScanAsk { target: id, from: Addr(0), budget, detail: true, shared_memory: false };
+        let ask = ScanAsk {
+            target: id,
+            from: Addr(0),
+            budget,
+            detail: true,
+            shared_memory: false,
+            text: false,
+        };
         let report = target.scan(&self.root, &mut self.pages, &ask, self.geometry);
         if report.end != ScanEnd::Complete {
             return;

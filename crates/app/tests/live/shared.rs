@@ -2,10 +2,11 @@
 
 use crate::hold::Hold;
 use crate::hugetlb_programs::Postgres;
-use crate::kit::{Said, Scratch, number, promotes, trial};
+use crate::init;
+use crate::kit::{Said, Scratch, number, promotes, skip, trial, wait_for};
 use crate::machine::{Turn, thp};
 use crate::manager::Manage;
-use crate::promote::{FAST, MIB, left_alone, once, target};
+use crate::promote::{FAST, MIB, is_promoted_now, left_alone, once, target};
 use anyhow::{Context, ensure};
 use hugewise_workloads::protocol::{Event, Request, Span};
 use libtest_mimic::Trial;
@@ -13,6 +14,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -20,6 +22,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("shared_memory_becomes_huge_for_all", becomes_huge_for_all),
         trial("shared_memory_with_holes_does_not_grow", holes_are_not_filled),
         trial("shared_memory_stays_where_that_is_asked", stays_where_asked),
+        trial("text_becomes_huge_where_the_kernel_can", text_becomes_huge),
+        trial("shared_by_merging_stays_merged", stays_merged),
         trial("postgres_buffers_become_huge_in_each_backend", postgres_buffers_become_huge),
     ]
 }
@@ -112,6 +116,141 @@ fn stays_where_asked(_: &Turn) -> anyhow::Result<()> {
     ensure!(Shared::of(hold.pid())?.huge == 0, "{status}");
     hold.verify()?;
     Ok(())
+}
+
+/// A program whose text is 4 MiB, placed so that huge pages fit, and runs all the time.
+const PROGRAM: &str = r#"
+#include <unistd.h>
+__asm__(".text\n.balign 2097152\n.globl big\nbig:\n.fill 4194304, 1, 0x90\nret\n");
+extern void big(void);
+int main(void) { for (;;) { big(); usleep(100000); } }
+"#;
+
+/// The program, built into a directory, and running; both end with it.
+struct Text {
+    child: Child,
+    file: PathBuf,
+}
+
+impl Text {
+    fn start(directory: &Path) -> anyhow::Result<Self> {
+        let file = directory.join(format!("hugewise-text-{}", std::process::id()));
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-x", "c", "-", "-Wl,-z,max-page-size=2097152", "-o"]).arg(&file);
+        let Ok(mut compiler) = compiler.stdin(Stdio::piped()).spawn() else {
+            return Err(skip("no C compiler ('cc')"));
+        };
+        compiler.stdin.take().context("an input")?.write_all(PROGRAM.as_bytes())?;
+        ensure!(compiler.wait()?.success(), "cc failed");
+        match Command::new(&file).spawn() {
+            Ok(child) => Ok(Self { child, file }),
+            Err(error) => {
+                let _ = fs::remove_file(&file);
+                Err(skip(format!("{}: {error}", directory.display())))
+            }
+        }
+    }
+
+    /// What of its text is mapped, and by huge entries, KiB.
+    fn memory(&self) -> anyhow::Result<(u64, u64)> {
+        let text = fs::read_to_string(format!("/proc/{}/smaps", self.child.id()))?;
+        let (mut rss, mut huge, mut inside) = (0, 0, false);
+        for line in text.lines() {
+            let words: Vec<_> = line.split_whitespace().collect();
+            let value = words.get(1).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+            match words.first().copied().unwrap_or_default() {
+                first if !first.ends_with(':') => {
+                    inside = line.contains("r-xp") && line.contains("hugewise-text");
+                }
+                "Rss:" if inside => rss += value,
+                "ShmemPmdMapped:" | "FilePmdMapped:" if inside => huge += value,
+                _ => {}
+            }
+        }
+        Ok((rss, huge))
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// On tmpfs; on a disk only from Linux 7.2 on, before that by name. Without the key: never.
+fn text_becomes_huge(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let (memory, disk) = (Text::start(Path::new("/dev/shm"))?, Text::start(scratch.path())?);
+    wait_for("text", || Ok(memory.memory()?.0 >= 4096 && disk.memory()?.0 >= 4096))?;
+    let status = once(&scratch, memory.child.id(), "")?.json()?;
+    ensure!(number(&status, "/promoted")? == 0 && memory.memory()?.1 == 0, "{status}");
+    let status = once(&scratch, memory.child.id(), "--set promote.text=true")?.json()?;
+    let (rss, huge) = memory.memory()?;
+    ensure!(number(&status, "/promoted")? == 2 && huge == 4096, "{huge} of {rss} KiB: {status}");
+    let status = once(&scratch, disk.child.id(), "--set promote.text=true")?.json()?;
+    let (rss, huge) = disk.memory()?;
+    let skips = &target(&status, disk.child.id())?["skips"];
+    println!("text on a disk: {huge} of {rss} KiB huge; {skips}");
+    let is_named = skips["text_refused"].as_u64() >= Some(1);
+    ensure!(huge == 4096 || (huge == 0 && is_named), "{huge} of {rss} KiB: {status}");
+    Ok(())
+}
+
+/// Puts the switch of same-page merging back.
+struct Merging(String);
+
+impl Merging {
+    const RUN: &str = "/sys/kernel/mm/ksm/run";
+
+    fn start() -> anyhow::Result<Self> {
+        let Ok(before) = fs::read_to_string(Self::RUN) else {
+            return Err(skip("this kernel merges no pages (CONFIG_KSM)"));
+        };
+        ensure!(init::is_guest(), "it merges pages of every program");
+        for (file, value) in [("sleep_millisecs", "1"), ("pages_to_scan", "20000"), ("run", "1")] {
+            fs::write(format!("/sys/kernel/mm/ksm/{file}"), value).context("KSM")?;
+        }
+        Ok(Self(before))
+    }
+
+    /// Pages that were saved.
+    fn saved() -> anyhow::Result<u64> {
+        Ok(fs::read_to_string("/sys/kernel/mm/ksm/pages_sharing")?.trim().parse()?)
+    }
+}
+
+impl Drop for Merging {
+    fn drop(&mut self) {
+        let _ = fs::write(Self::RUN, self.0.trim());
+    }
+}
+
+/// What the kernel merged is left as it is: a collapse would make copies of it. Memory of the same
+/// program that is not merged becomes huge.
+fn stays_merged(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if !init::is_guest() {
+        return Err(skip("it merges pages of every program: only in a virtual machine"));
+    }
+    let merging = Merging::start()?;
+    let scratch = Scratch::new()?;
+    let mut merged = Hold::start(&format!("--mib {MIB} --mergeable"))?;
+    let pages = (MIB << 20) / rustix::param::page_size() as u64;
+    wait_for("merged pages", || Ok(Merging::saved()? * 10 >= pages * 9))?;
+    // ksmd stands still; what is merged stays so.
+    drop(merging);
+    let before = Merging::saved()?;
+    let status = once(&scratch, merged.pid(), "")?.json()?;
+    let left = left_alone(target(&status, merged.pid())?, "shared_pages")?;
+    let after = Merging::saved()?;
+    println!("merging: {before} pages saved before, {after} after; {left} regions left alone");
+    ensure!(number(&status, "/promoted")? == 0 && left == MIB / 2, "{status}");
+    ensure!(after == before, "{before} pages were saved, {after} are: {status}");
+    merged.verify()?;
+    is_promoted_now(&mut Hold::start(&format!("--mib {MIB}"))?)
 }
 
 /// A client that keeps its connection, and so its backend.

@@ -1,4 +1,4 @@
-//! Shared memory of a target: which pages there are, whoever touched them.
+//! Shared memory of a target: which pages there are, whoever touched them; and program text.
 //!
 //! A page table shows what its own process touched; the pages belong to an object that others map,
 //! too. The object itself says where it has pages and where holes (`SEEK_DATA` and `SEEK_HOLE` of
@@ -7,6 +7,7 @@
 
 use super::Target;
 use crate::address_space;
+use crate::machine;
 use crate::mappings::Span;
 use crate::pages::{Counts, PageReader};
 use crate::reason::{reason_of_errno, reason_of_io};
@@ -18,6 +19,7 @@ use hugewise_manager::reason::SkipReason;
 use hugewise_manager::snapshot::{ObjectId, RegionSample, ScanReport};
 use hugewise_sys::page_cache;
 use rustix::fs::{MemfdFlags, SeekFrom};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -30,8 +32,18 @@ use std::os::unix::fs::MetadataExt;
 pub(super) struct Known {
     span: Span,
     /// What the object took when it was scanned, in blocks of 512 bytes: the same later, and no
-    /// page has gone.
-    blocks: u64,
+    /// page has gone. `None`: program text, of which the file has all.
+    blocks: Option<u64>,
+}
+
+impl Known {
+    /// Why the kernel refused it, as far as that can be told.
+    pub(super) fn refusal(&self, root: &Root) -> Option<SkipReason> {
+        match self.blocks {
+            None => Some(SkipReason::TextRefused),
+            Some(_) => machine::denies_shmem(root).then_some(SkipReason::ShmemDenied),
+        }
+    }
 }
 
 /// What a pass over an address space has to know of shared memory.
@@ -186,7 +198,7 @@ impl Target {
         }
         report.excluded.retain(|_, regions| *regions > 0);
         if report.regions.len() > first {
-            self.shared.insert(span.start, Known { span, blocks: blocks(&file)? });
+            self.shared.insert(span.start, Known { span, blocks: Some(blocks(&file)?) });
         }
         Ok(if at < range.end { Addr(at) } else { span.end })
     }
@@ -235,11 +247,45 @@ impl Target {
         Ok(())
     }
 
+    /// Scans what lies of one mapping of program text behind the cursor. Where it stopped.
+    pub(super) fn scan_text(
+        &mut self,
+        pages: &mut PageReader,
+        scope: Scope,
+        span: Span,
+        report: &mut ScanReport,
+        stop: &dyn Fn(usize) -> bool,
+    ) -> Result<Addr, SkipReason> {
+        let range = span.aligned(scope.geometry);
+        let start = range.start.max(scope.from.0);
+        if start >= range.end {
+            return Ok(span.end);
+        }
+        if !offset_of(&span, start).is_multiple_of(scope.geometry.huge.0) {
+            let regions = (range.end - start) / scope.geometry.huge.0;
+            *report.excluded.entry(SkipReason::Misaligned).or_default() += regions;
+            return Ok(span.end);
+        }
+        let object = Some(ObjectId { device: span.part.device, inode: span.part.inode });
+        let found = Cell::new(report.regions.len());
+        let each = |at, counts| {
+            let sample = super::sample(at, counts, span.start);
+            report.regions.extend(sample.map(|sample| RegionSample { object, ..sample }));
+            found.set(report.regions.len());
+        };
+        let stopped = pages
+            .count(&self.pagemap, start, range.end, each, || stop(found.get()))
+            .map_err(reason_of_errno)?;
+        self.shared.insert(span.start, Known { span, blocks: None });
+        Ok(if stopped < range.end { Addr(stopped) } else { span.end })
+    }
+
     /// Whether a region of shared memory, as of the last scan, still has all of its pages.
     pub(crate) fn is_whole(&self, root: &Root, mapping: Addr, at: Addr, huge: Bytes) -> bool {
         let Some(known) = self.shared.get(&mapping) else { return false };
+        let Some(before) = known.blocks else { return true };
         let Ok(file) = open(root, self.id.pid, &known.span) else { return false };
-        if blocks(&file) == Ok(known.blocks) {
+        if blocks(&file) == Ok(before) {
             return true;
         }
         let run = next_run(&file, offset_of(&known.span, at.0), huge.0);

@@ -203,8 +203,8 @@ mod tests {
     const GEOMETRY: Geometry = Geometry::X86_64;
 
     fn sums(start: u64, end: u64, [rss, referenced, huge]: [u64; 3]) -> Sums {
-        let span =
-            Span { start: Addr(start), end: Addr(end), excluded: None, part: Part::default() };
+        let part = Part::default();
+        let span = Span { start: Addr(start), end: Addr(end), excluded: None, part, text: false };
         Sums { span: Some(span), rss: Some(rss), referenced: Some(referenced), huge: Some(huge) }
     }
 

@@ -108,8 +108,8 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<ScanAsk> {
         let own = left.min(2.0 * expected + LEAST).min(share);
         let budget = Ns(saturating_u64(own));
         let (id, from) = (target.sample.id, target.cursor);
-        let shared_memory = config.promote.shared_memory;
-        asks.push(ScanAsk { target: id, from, budget, detail: false, shared_memory });
+        let (shared_memory, text) = (config.promote.shared_memory, config.promote.text);
+        asks.push(ScanAsk { target: id, from, budget, detail: false, shared_memory, text });
         let charged = expected.min(own);
         left -= charged;
         (user.had.0, cgroup.had.0) = (user.had.0 + charged, cgroup.had.0 + charged);

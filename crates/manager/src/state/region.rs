@@ -49,7 +49,8 @@ pub struct Region {
     pub zero_page: u16,
     /// Mapped huge.
     pub huge: bool,
-    /// Of shared memory: others map it, too. It is never split, and its contents are not read.
+    /// Of an object that others map, too: shared memory, or program text. It is never split, and
+    /// its contents are not read.
     pub shared_memory: bool,
     /// Start of its mapping.
     pub mapping: Addr,

@@ -193,11 +193,13 @@ impl One<'_> {
             Some(reason) => return Some(Err(reason)),
             None => {}
         }
-        let (motive, min_populated) = match facts.is_full() {
-            true => (Motive::Utilization, thresholds.always),
+        // What text lacks is read from its file, and the kernel takes it back when it likes.
+        let grows = !self.region.shared_memory;
+        let (motive, min_populated) = match facts.is_full() || !grows {
+            true => (Motive::Utilization, thresholds.always.min(facts.written)),
             false => (Motive::BloatBudget, facts.written),
         };
-        let waste = thresholds.whole.saturating_sub(facts.written);
+        let waste = if grows { thresholds.whole.saturating_sub(facts.written) } else { 0 };
         Some(Ok(self.candidate(Action::Promote, motive, waste, min_populated)))
     }
 
