@@ -9,10 +9,12 @@ use crate::root::Root;
 use hugewise_base::units::Addr;
 use hugewise_sys::Errno;
 use hugewise_sys::madvise::process_madvise;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 pub use hugewise_sys::madvise::RemoteAdvice;
@@ -73,13 +75,16 @@ pub fn open(root: &Root, pid: u32, file: SpaceFile) -> io::Result<File> {
     }
 }
 
-/// Opens the object that a mapping shows, for reading.
+/// Opens the object that a mapping shows, for reading. Who has a lease on it (fcntl(2)) is not
+/// waited for.
 ///
 /// # Errors
 /// As the system says: `NotFound` when there is no such mapping any more, `PermissionDenied`
-/// without `CAP_CHECKPOINT_RESTORE`.
+/// without `CAP_CHECKPOINT_RESTORE`, `WouldBlock` for a lease.
 pub(crate) fn open_mapped(root: &Root, pid: u32, start: Addr, end: Addr) -> io::Result<File> {
-    File::open(root.path(format!("proc/{pid}/map_files/{:x}-{:x}", start.0, end.0)))
+    let path = root.path(format!("proc/{pid}/map_files/{:x}-{:x}", start.0, end.0));
+    let without_wait = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(without_wait).open(path)
 }
 
 /// The number of an error, as far as the kernel said one.

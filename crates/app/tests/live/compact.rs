@@ -15,6 +15,7 @@ use hugewise_linux::root::Root;
 use hugewise_manager::compaction::{Compact, CompactAsk, CompactEnd, CompactReport};
 use hugewise_manager::reason::SkipReason;
 use libtest_mimic::Trial;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::time::{Duration, Instant};
@@ -236,8 +237,11 @@ fn keeps_a_reserve(_: &Turn) -> anyhow::Result<()> {
     drop(burst);
     let known = |s: &Value| s["compaction"]["reserve_blocks"].as_u64() >= Some(32);
     manager.wait("what was wanted at once", known)?;
+    // Until all are gone it must not make any, which would be taken with the others.
+    manager.signal(Signal::STOP)?;
     let kept = fragment(16)?;
     let _taken = take_all_blocks()?;
+    manager.signal(Signal::CONT)?;
     let free = || machine::free_huge(&Root::live(), geometry());
     let made = |s: &Value| s["compaction"]["totals"]["won"].as_u64() >= Some(16);
     let status = manager.wait("a reserve", made)?;

@@ -131,11 +131,16 @@ fn next_run(file: &File, from: u64, huge: u64) -> io::Result<Option<Run>> {
 /// Opens the object of a mapping.
 ///
 /// # Errors
-/// `no_permission` without `CAP_CHECKPOINT_RESTORE`; `shared_holes` where the mapping shows another
-/// object by now.
+/// `no_permission` without `CAP_CHECKPOINT_RESTORE`; `hole` where it is not mapped any more, and
+/// `shared_holes` where the mapping shows another object by now; `retry_later` while somebody has a
+/// lease on it.
 fn open(root: &Root, pid: u32, span: &Span) -> Result<File, SkipReason> {
-    let file = address_space::open_mapped(root, pid, span.start, span.end)
-        .map_err(|error| reason_of_io(&error))?;
+    let opened = address_space::open_mapped(root, pid, span.start, span.end);
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => SkipReason::Hole,
+        io::ErrorKind::WouldBlock => SkipReason::RetryLater,
+        _ => reason_of_io(&error),
+    })?;
     let stat = rustix::fs::fstat(&file).map_err(|_| SkipReason::Unreadable)?;
     let device = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
     match device == span.part.device && stat.st_ino == span.part.inode {

@@ -78,8 +78,8 @@ pub(crate) fn text(view: &View, paint: Paint) -> String {
 }
 
 /// What the figures presume.
-const FOOT: &str = "As when it has touched all of it, and 'hugewise manage --pid PID --guarantee' \
-                    makes it huge.";
+const FOOT: &str = "Once the program has touched all of it, and 'hugewise manage --pid PID \
+                    --guarantee 95' has made it huge.";
 
 fn free(forecast: &Forecast) -> String {
     let movable = match forecast.movable {
