@@ -251,12 +251,30 @@ fn damon_is_free() -> anyhow::Result<()> {
     }
 }
 
+/// DAMON is free, and this kernel's watches addresses of a process: it can be built to watch page
+/// frames alone.
+fn damon_watches_addresses() -> anyhow::Result<()> {
+    damon_is_free()?;
+    let file = |name: &str| format!("{KDAMONDS}/{name}");
+    std::fs::write(file("nr_kdamonds"), "1")?;
+    let known = std::fs::write(file("0/contexts/nr_contexts"), "1")
+        .and_then(|()| std::fs::read_to_string(file("0/contexts/0/avail_operations")));
+    std::fs::write(file("nr_kdamonds"), "0")?;
+    // Before Linux 5.19 it did not say.
+    match known {
+        Ok(known) if !known.lines().any(|line| line == "vaddr") => {
+            Err(skip("this kernel's DAMON watches no addresses (CONFIG_DAMON_VADDR)"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A look of DAMON counts the last 100 ms: in those of one the CPU may have been somebody else's,
 /// as an emulated one often is.
 const LOOKS: u32 = 6;
 
 fn damon_finds(_: &Turn) -> anyhow::Result<()> {
-    damon_is_free()?;
+    damon_watches_addresses()?;
     for advice in ["", "--advise huge"] {
         let hold = Hold::start(&format!("--mib {MIB} --hot {MIB} {advice}"))?;
         let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
@@ -369,7 +387,7 @@ fn accessed_in(report: &AccessReport, part: &Range<u64>) -> (u64, u64, u64) {
 
 /// A manager that is killed in the middle of a look, and `revert`, and the next manager.
 fn damon_after_a_crash(_: &Turn) -> anyhow::Result<()> {
-    damon_is_free()?;
+    damon_watches_addresses()?;
     let hold = Hold::start(&format!("--mib {MIB} --hot {MIB}"))?;
     for next in ["revert", "manage"] {
         let scratch = Scratch::new()?;
