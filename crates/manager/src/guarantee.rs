@@ -16,8 +16,8 @@ pub fn rule(mut config: Config) -> Config {
     config.promote.watch_ms = 0;
     config.compact.mode = CompactMode::On;
     config.compact.cpu_percent = 100.0;
-    // Nobody waits for a look at how it is used, nor at what it holds: all of it is wanted, also the
-    // zeros of memory that was populated beforehand.
+    // Nobody waits for a look at how it is used, nor at what it holds: all of it is wanted, also
+    // the zeros of memory that was populated beforehand.
     config.demote.sample = false;
     config.policy.active = PolicyKind::Utilization;
     config.track.by = Vec::new();
