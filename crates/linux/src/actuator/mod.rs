@@ -227,9 +227,12 @@ impl Actuator {
         let paid = sample && decision.motive == Motive::BloatBudget;
         let error = if paid { 2 * self.geometry.pages_per_huge() / u32::from(SAMPLE) } else { 0 };
         let whole = self.geometry.pages_per_huge();
-        let holes = shared_memory
-            && counts.present < whole
-            && !target.is_whole(root, decision.mapping, decision.region, self.geometry.huge);
+        // Private memory may lie there by now, which must not be taken for shared.
+        let replaced = detail.file < counts.present;
+        let is_whole = |target: &Target| {
+            target.is_whole(root, decision.mapping, decision.region, self.geometry.huge)
+        };
+        let holes = shared_memory && (replaced || (counts.present < whole && !is_whole(target)));
         let facts = CheckFacts {
             thp,
             under_never: self.config.allow_under_never,

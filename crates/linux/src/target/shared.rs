@@ -90,6 +90,9 @@ fn devices(root: &Root) -> BTreeSet<(u32, u32)> {
     all
 }
 
+/// Regions that are read before a scan may stop: 128 MiB on x86-64, less than a millisecond.
+const PIECE: u64 = 64;
+
 /// What a scan of shared memory has to know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope {
@@ -149,6 +152,29 @@ fn open(root: &Root, pid: u32, span: &Span) -> Result<File, SkipReason> {
     }
 }
 
+/// What lies of a mapping behind the cursor, in whole regions. `None`: nothing, or it is placed so
+/// that no huge page fits, which is counted.
+fn rest_of(span: &Span, scope: Scope, report: &mut ScanReport) -> Option<Range<u64>> {
+    let range = span.aligned(scope.geometry);
+    let rest = range.start.max(scope.from.0)..range.end;
+    if rest.is_empty() {
+        return None;
+    }
+    if !offset_of(span, rest.start).is_multiple_of(scope.geometry.huge.0) {
+        leave(report, SkipReason::Misaligned, &rest, scope.geometry);
+        return None;
+    }
+    Some(rest)
+}
+
+/// Counts regions that are left alone.
+fn leave(report: &mut ScanReport, reason: SkipReason, range: &Range<u64>, geometry: Geometry) {
+    let regions = (range.end - range.start) / geometry.huge.0;
+    if regions > 0 {
+        *report.excluded.entry(reason).or_default() += regions;
+    }
+}
+
 /// Bytes of the object that a mapping shows at `at`.
 fn offset_of(span: &Span, at: u64) -> u64 {
     span.part.offset.wrapping_add(at.wrapping_sub(span.start.0))
@@ -170,38 +196,36 @@ impl Target {
         report: &mut ScanReport,
         stop: &dyn Fn(usize) -> bool,
     ) -> Result<Addr, SkipReason> {
-        let huge = scope.geometry.huge.0;
-        let range = span.aligned(scope.geometry);
-        let start = range.start.max(scope.from.0);
-        if start >= range.end {
-            return Ok(span.end);
-        }
-        let opened = match offset_of(&span, start).is_multiple_of(huge) {
-            true => open(root, self.id.pid, &span),
-            false => Err(SkipReason::Misaligned),
-        };
-        let file = match opened {
+        let Some(range) = rest_of(&span, scope, report) else { return Ok(span.end) };
+        let file = match open(root, self.id.pid, &span) {
             Ok(file) => file,
             Err(reason) => {
-                *report.excluded.entry(reason).or_default() += (range.end - start) / huge;
+                leave(report, reason, &range, scope.geometry);
                 return Ok(span.end);
             }
         };
-        let (first, mut at) = (report.regions.len(), start);
-        while at < range.end && (at == start || !stop(report.regions.len())) {
+        let huge = scope.geometry.huge.0;
+        let (first, mut at) = (report.regions.len(), range.start);
+        while at < range.end && (at == range.start || !stop(report.regions.len())) {
             let run = next_run(&file, offset_of(&span, at), huge);
             let Some(run) = run.map_err(|error| reason_of_io(&error))? else {
                 at = range.end;
                 break;
             };
-            let from = at.saturating_add(run.skipped).min(range.end);
-            let to = from.saturating_add(run.whole).min(range.end);
-            self.add_shared(pages, scope, &span, from..to, &file, report)?;
-            let holes = u64::from(run.holes && to < range.end);
-            *report.excluded.entry(SkipReason::SharedHoles).or_default() += holes;
-            at = to.saturating_add(holes * huge);
+            at = at.saturating_add(run.skipped).min(range.end);
+            let end = at.saturating_add(run.whole).min(range.end);
+            // A run may be terabytes long: whoever waits is asked for between its pieces.
+            while at < end && (at == range.start || !stop(report.regions.len())) {
+                let to = at.saturating_add(PIECE * huge).min(end);
+                self.add_shared(pages, scope, &span, at..to, &file, report)?;
+                at = to;
+            }
+            if at == end && run.holes {
+                let behind = at.saturating_add(huge).min(range.end);
+                leave(report, SkipReason::SharedHoles, &(at..behind), scope.geometry);
+                at = behind;
+            }
         }
-        report.excluded.retain(|_, regions| *regions > 0);
         if report.regions.len() > first {
             self.shared.insert(span.start, Known { span, blocks: Some(blocks(&file)?) });
         }
@@ -261,16 +285,7 @@ impl Target {
         report: &mut ScanReport,
         stop: &dyn Fn(usize) -> bool,
     ) -> Result<Addr, SkipReason> {
-        let range = span.aligned(scope.geometry);
-        let start = range.start.max(scope.from.0);
-        if start >= range.end {
-            return Ok(span.end);
-        }
-        if !offset_of(&span, start).is_multiple_of(scope.geometry.huge.0) {
-            let regions = (range.end - start) / scope.geometry.huge.0;
-            *report.excluded.entry(SkipReason::Misaligned).or_default() += regions;
-            return Ok(span.end);
-        }
+        let Some(range) = rest_of(&span, scope, report) else { return Ok(span.end) };
         let object = Some(ObjectId { device: span.part.device, inode: span.part.inode });
         let found = Cell::new(report.regions.len());
         let each = |at, counts| {
@@ -279,7 +294,7 @@ impl Target {
             found.set(report.regions.len());
         };
         let stopped = pages
-            .count(&self.pagemap, start, range.end, each, || stop(found.get()))
+            .count(&self.pagemap, range.start, range.end, each, || stop(found.get()))
             .map_err(reason_of_errno)?;
         self.shared.insert(span.start, Known { span, blocks: None });
         Ok(if stopped < range.end { Addr(stopped) } else { span.end })
