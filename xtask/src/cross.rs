@@ -20,6 +20,11 @@ const SUITE: &str = "bookworm";
 const COMPILER: &str = "rustc-web";
 const LIBRARY: &str = "libstd-rust-web-dev";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
+/// Runs the compiler that lies beside it. Its libraries are not where the system looks for them.
+const WRAPPER: &str = r#"#!/bin/sh
+home=$(dirname "$0")/usr
+LD_LIBRARY_PATH="$home/lib/x86_64-linux-gnu" exec "$home/bin/rustc" "$@"
+"#;
 /// What is built for.
 pub const TARGET: &str = "aarch64-unknown-linux-gnu";
 
@@ -96,15 +101,9 @@ fn download(folder: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(failed)?;
     fs::rename(unpacked.join("usr"), folder.join("usr")).map_err(failed)?;
-    // Its libraries are not where the system looks for them. Written last: it says that all is
-    // there.
-    let home = folder.canonicalize().map_err(failed)?.join("usr");
-    let home = home.display();
-    let text = format!(
-        "#!/bin/sh\nLD_LIBRARY_PATH='{home}/lib/x86_64-linux-gnu' exec '{home}/bin/rustc' \"$@\"\n"
-    );
+    // Written last: it says that all is there.
     let (new, rustc) = (folder.join("rustc.new"), folder.join("rustc"));
-    fs::write(&new, text).map_err(failed)?;
+    fs::write(&new, WRAPPER).map_err(failed)?;
     fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).map_err(failed)?;
     fs::rename(new, rustc).map_err(failed)
 }

@@ -25,6 +25,8 @@ mod chromium;
 mod compact;
 #[path = "live/control.rs"]
 mod control;
+#[path = "live/damos.rs"]
+mod damos;
 #[path = "live/doctor.rs"]
 mod doctor;
 #[path = "live/fair.rs"]
@@ -223,6 +225,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(programs::trials());
     all.extend(stress::trials());
     all.extend(track::trials());
+    all.extend(damos::trials());
     all.extend(hugetlb::trials());
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());

@@ -3,7 +3,9 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel, wait_for};
+use crate::kit::{
+    Said, Scratch, hugewise, promotes, skip, trial_of_any_kernel, trial_of_oldest_kernel, wait_for,
+};
 use crate::machine::{Settings, Turn};
 use crate::manager::{Manage, Manager, journal};
 use crate::programs::{self, IMPOSSIBLE, LockHolder, SELF};
@@ -23,8 +25,14 @@ const STRANGER: u32 = 65_534;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("attack_a_strangers_locks_block_nothing", a_strangers_locks_block_nothing),
-        trial("attack_a_set_user_id_program_is_a_stranger", a_set_user_id_program_is_a_stranger),
+        trial_of_oldest_kernel(
+            "attack_a_strangers_locks_block_nothing",
+            a_strangers_locks_block_nothing,
+        ),
+        trial_of_oldest_kernel(
+            "attack_a_set_user_id_program_is_a_stranger",
+            a_set_user_id_program_is_a_stranger,
+        ),
         trial_of_any_kernel(
             "attack_managers_see_each_other_over_namespaces",
             managers_see_each_other,

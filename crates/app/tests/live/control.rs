@@ -3,7 +3,8 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{
-    Said, Scratch, hugewise, number, promotes, skip, trial, trial_of_any_kernel, wait_for,
+    Said, Scratch, hugewise, number, promotes, skip, trial, trial_of_any_kernel,
+    trial_of_oldest_kernel, wait_for,
 };
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
@@ -26,8 +27,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial_of_any_kernel("pause_and_resume", pause_and_resume),
         trial_of_any_kernel("wrong_pids_are_refused", wrong_pids_are_refused),
         trial("kernel_threads_are_refused", kernel_threads_are_refused),
-        trial("a_target_killed_in_the_middle", a_target_killed_in_the_middle),
-        trial("a_target_that_execs_in_the_middle", a_target_that_execs_in_the_middle),
+        trial_of_oldest_kernel("a_target_killed_in_the_middle", a_target_killed_in_the_middle),
+        trial_of_oldest_kernel(
+            "a_target_that_execs_in_the_middle",
+            a_target_that_execs_in_the_middle,
+        ),
     ]
 }
 

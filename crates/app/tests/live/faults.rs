@@ -103,16 +103,19 @@ fn what_nobody_writes_comes_back(_: &Turn) -> anyhow::Result<()> {
     let keeper = manage.start()?;
     keeper.wait("faults to hand out 64 KiB", |status| given(status).0 == 64)?;
     let mut sparse = Hold::start("--mib 64 --fill every:16 --advise none")?;
-    let filled = sparse.memory()?.rss;
+    let filled = sparse.memory()?.anon;
     ensure!(filled > MIB << 10, "faults handed out base pages: {filled} KiB");
     keeper.stop()?.expect(0)?;
     let manage = Manage::new(&scratch, &format!("--pid {} --for 1h {FAST}", sparse.pid()));
     let manager = manage.start()?;
     let written = MIB << 10 >> 4;
-    wait_for("what nobody wrote to come back", || {
-        Ok(sparse.memory()?.rss + (MIB << 10) < filled + written + written / 30)
-    })?;
+    let comes_back = wait_for("what nobody wrote to come back", || {
+        Ok(sparse.memory()?.anon + (MIB << 10) < filled + written + written / 30)
+    });
     let status = manager.status()?;
+    let now = sparse.memory()?.anon;
+    comes_back
+        .with_context(|| format!("{filled} KiB, {written} of them written: {now}; {status}"))?;
     ensure!(status["promoted"] == 0, "{status}");
     sparse.verify()?;
     manager.stop()?.expect(0)?;

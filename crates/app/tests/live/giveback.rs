@@ -168,13 +168,13 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
     let proven = proven.context("doctor says nothing of it")?["state"].clone();
     if frees {
         // Of 64 MiB 39 are zeros.
-        let back = before.rss - after.rss;
+        let back = before.anon - after.anon;
         ensure!(back >= size_of(38) >> 10, "{back} KiB came back: {status}");
         ensure!(number(&status, "/freed")? >= size_of(39), "{status}");
         ensure!(status["frees_zeros"] == true && proven.to_string().contains("present"));
         return Ok(());
     }
-    ensure!(after.rss + 512 >= before.rss && after.huge == before.huge, "{after:?}");
+    ensure!(after.anon + 512 >= before.anon && after.huge == before.huge, "{after:?}");
     ensure!(status["frees_zeros"] == false && proven.to_string().contains("absent"), "{proven}");
     Ok(())
 }
@@ -276,18 +276,18 @@ fn khugepaged_fills(khugepaged: &dyn Fn(&str, &str) -> anyhow::Result<()>) -> an
     let filled = manager.wait("khugepaged", |s| s["filled"].as_u64() >= Some(8));
     khugepaged("max_ptes_none", &here::none(51))?;
     filled?;
-    // What it had, 3 % of its data, and what of its own program it has touched since.
-    let most = begin.rss + here::mib(64) * 1024 * 154 / 512 * 3 / 100 + 1024;
+    // What it had, 3 % of its data, and what it has touched since.
+    let most = begin.anon + here::mib(64) * 1024 * 154 / 512 * 3 / 100 + 1024;
     let frees = Kernel::running()? >= Kernel(6, 12);
     let status = manager.wait("the end of it", |s| match frees {
-        true => hold.memory().is_ok_and(|memory| memory.rss <= most),
+        true => hold.memory().is_ok_and(|memory| memory.anon <= most),
         false => s["targets"][0]["kept"]["keeps_zero_pages"].as_u64() >= Some(8),
     })?;
     ensure!(number(&status, "/demoted")? >= 8 || !frees, "{status}");
     // ... and it stays: khugepaged goes on looking all the time.
     std::thread::sleep(Duration::from_secs(3));
-    let rss = hold.memory()?.rss;
-    ensure!(rss <= most || !frees, "{rss} KiB resident, {most} allowed: {status}");
+    let anon = hold.memory()?.anon;
+    ensure!(anon <= most || !frees, "{anon} KiB resident, {most} allowed: {status}");
     ensure!(hold.verify()? == REGIONS * here::pages(154), "verified");
     manager.stop()?.expect(0)?;
     ensure!(thp("khugepaged/max_ptes_none")? == here::none(511), "max_ptes_none is not put back");

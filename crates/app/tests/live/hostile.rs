@@ -1,7 +1,9 @@
 //! Little privilege, little room, hostile names, and rules.
 
 use crate::hold::Hold;
-use crate::kit::{Scratch, hugewise, number, promotes, skip, trial, trial_of_any_kernel};
+use crate::kit::{
+    Scratch, hugewise, number, promotes, skip, trial_of_any_kernel, trial_of_oldest_kernel,
+};
 use crate::machine::{Kernel, Turn};
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, MIB, is_covered, is_promoted_now, once, target};
@@ -20,7 +22,10 @@ const SOMEBODY: u32 = 65_533;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("without_privileges_nothing_is_done", without_privileges_nothing_is_done),
+        trial_of_oldest_kernel(
+            "without_privileges_nothing_is_done",
+            without_privileges_nothing_is_done,
+        ),
         trial_of_any_kernel(
             "a_full_disk_does_not_stop_the_manager",
             a_full_disk_does_not_stop_the_manager,

@@ -82,8 +82,15 @@ fn mount_all() {
 }
 
 /// Huge pages only where they are asked for: under Debian's `always` the kernel's own daemon would
-/// promote workloads while a trial looks at them.
+/// promote workloads while a trial looks at them. And the only DAMON that there is belongs to the
+/// trials: from 7.x on Debian's kernel starts its own statistics with it.
 fn calm_down() {
+    const DAMON_STAT: &str = "/sys/module/damon_stat/parameters/enabled";
+    if fs::exists(DAMON_STAT).unwrap_or(false)
+        && let Err(error) = fs::write(DAMON_STAT, "N")
+    {
+        println!("cannot stop damon_stat: {error}");
+    }
     for (file, value) in [("enabled", "madvise")].into_iter().chain(CALM) {
         let path = format!("/sys/kernel/mm/transparent_hugepage/{file}");
         if let Err(error) = fs::write(&path, value) {

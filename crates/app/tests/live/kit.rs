@@ -42,11 +42,7 @@ pub(crate) fn trial_of_any_kernel(
     name: &'static str,
     test: fn(&Turn) -> anyhow::Result<()>,
 ) -> Trial {
-    if init::is_guest() && !init::is_soak() {
-        let skipped = |_: &Turn| Err(skip("the same on every kernel: 'make soak' runs it here"));
-        return trial(name, skipped);
-    }
-    trial(name, test)
+    trial_in(|_| false, "the same on every kernel", name, test)
 }
 
 /// A trial of what has not changed between the oldest kernel and this machine's: it runs on these
@@ -55,12 +51,32 @@ pub(crate) fn trial_of_oldest_kernel(
     name: &'static str,
     test: fn(&Turn) -> anyhow::Result<()>,
 ) -> Trial {
-    let is_oldest = || Kernel::running().is_ok_and(|kernel| kernel < Kernel(6, 2));
-    if init::is_guest() && !init::is_soak() && !is_oldest() {
-        let skipped = |_: &Turn| Err(skip("the same before and after: 'make soak' runs it here"));
-        return trial(name, skipped);
+    trial_in(|kernel| kernel < Kernel(6, 2), "the same before and after", name, test)
+}
+
+/// A trial of what needs a machine of its own and takes long there: it runs in virtual machines of
+/// newer kernels, and in all of them only where time does not matter.
+pub(crate) fn trial_of_newer_kernels(
+    name: &'static str,
+    test: fn(&Turn) -> anyhow::Result<()>,
+) -> Trial {
+    trial_in(|kernel| kernel >= Kernel(6, 2), "the same on newer kernels", name, test)
+}
+
+/// A trial that is left out in virtual machines of other kernels than these, unless time does not
+/// matter.
+fn trial_in(
+    kernels: fn(Kernel) -> bool,
+    why: &str,
+    name: &'static str,
+    test: fn(&Turn) -> anyhow::Result<()>,
+) -> Trial {
+    let runs = !init::is_guest() || init::is_soak() || Kernel::running().is_ok_and(kernels);
+    if runs {
+        return trial(name, test);
     }
-    trial(name, test)
+    let why = format!("{why}: 'make soak' runs it here");
+    trial(name, move |_: &Turn| Err(skip(why)))
 }
 
 /// A trial that runs while no other manager does. Whatever it changed among the machine's
@@ -73,6 +89,7 @@ pub(crate) fn trial(
     let shown = name.clone();
     Trial::ignorable_test(name, move || {
         let outcome = Turn::take().and_then(|turn| {
+            let _took = Took { name: shown.clone(), began: Instant::now() };
             let before = Settings::read()?;
             let outcome = test(&turn);
             let left = before.differences();
@@ -95,6 +112,20 @@ pub(crate) fn trial(
             },
         }
     })
+}
+
+/// Shows at the end how long a trial took, its wait for its turn left out; `scripts/test.sh` names
+/// the longest ones.
+struct Took {
+    name: String,
+    began: Instant,
+}
+
+impl Drop for Took {
+    fn drop(&mut self) {
+        let line = format!("took {:.1} s: {}", self.began.elapsed().as_secs_f64(), self.name);
+        if init::is_guest() { init::say(&line) } else { println!("{line}") }
+    }
 }
 
 /// A trial that needs remote promotion.

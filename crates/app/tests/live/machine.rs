@@ -243,7 +243,10 @@ pub(crate) fn vmstat(name: &str) -> anyhow::Result<u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) rss: u64,
+    /// Of its anonymous pages; each that others map, too, counts in part.
     pub(crate) pss: u64,
+    /// Without pages of files, of which more are mapped as the program runs.
+    pub(crate) anon: u64,
     pub(crate) huge: u64,
 }
 
@@ -256,6 +259,7 @@ impl Memory {
             let line = line.with_context(|| format!("no {name} in {path}: {text}"))?;
             Ok(line.trim().trim_end_matches(" kB").parse()?)
         };
-        Ok(Self { rss: kib("Rss")?, pss: kib("Pss")?, huge: kib("AnonHugePages")? })
+        let (rss, pss) = (kib("Rss")?, kib("Pss_Anon")?);
+        Ok(Self { rss, pss, anon: kib("Anonymous")?, huge: kib("AnonHugePages")? })
     }
 }

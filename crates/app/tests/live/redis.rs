@@ -293,7 +293,7 @@ fn redis_saving_stays_shared(_: &Turn) -> anyhow::Result<()> {
     let grown = parent.huge.saturating_sub(first.huge) / 2048;
     ensure!(grown <= 4, "{grown} regions were promoted although shared: {status}");
     let sum = parent.pss + copy.pss;
-    ensure!(sum * 100 < before.rss * 110, "{before:?} became {parent:?} and {copy:?}");
+    ensure!(sum * 100 < before.anon * 110, "{before:?} became {parent:?} and {copy:?}");
     redis.check(1)?;
     wait_for("the end of BGSAVE", || Ok(!redis.saving()?))?;
     at_lock_share("100")?;

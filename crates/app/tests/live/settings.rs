@@ -184,7 +184,10 @@ fn thp_set_is_refused(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let _put_back = tempt()?;
     let hold = Hold::start("--mib 8")?;
-    let manager = start(&scratch, &hold)?;
+    // It chooses no size of faults meanwhile: whatever changes was changed by 'thp'.
+    let args = format!("--pid {} --for 1h {FAST}", hold.pid());
+    let manage = Manage::new(&scratch, &args).arg("--set").arg("settings.fault_sizes=off");
+    let manager = manage.start()?;
     let before = Settings::read()?;
     for command in ["set khugepaged/pages_to_scan=5000", "revert"] {
         let said = thp_command(&scratch, command)?.expect(6)?;

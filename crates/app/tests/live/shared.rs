@@ -3,7 +3,7 @@
 use crate::hold::Hold;
 use crate::hugetlb_programs::Postgres;
 use crate::init;
-use crate::kit::{Said, Scratch, number, promotes, skip, trial, wait_for};
+use crate::kit::{Said, Scratch, number, promotes, skip, trial, trial_of_oldest_kernel, wait_for};
 use crate::machine::{Turn, thp};
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB, is_promoted_now, left_alone, once, target};
@@ -20,9 +20,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("shared_memory_becomes_huge_for_all", becomes_huge_for_all),
-        trial("shared_memory_with_holes_does_not_grow", holes_are_not_filled),
-        trial("shared_memory_stays_where_that_is_asked", stays_where_asked),
+        trial_of_oldest_kernel("shared_memory_becomes_huge_for_all", becomes_huge_for_all),
+        trial_of_oldest_kernel("shared_memory_with_holes_does_not_grow", holes_are_not_filled),
+        trial_of_oldest_kernel("shared_memory_stays_where_that_is_asked", stays_where_asked),
         trial("text_becomes_huge_where_the_kernel_can", text_becomes_huge),
         trial("shared_by_merging_stays_merged", stays_merged),
         trial("postgres_buffers_become_huge_in_each_backend", postgres_buffers_become_huge),

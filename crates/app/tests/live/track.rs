@@ -176,7 +176,7 @@ fn too_dear(_: &Turn) -> anyhow::Result<()> {
     Ok(())
 }
 
-const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+pub(crate) const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 
 /// What stands in DAMON's files; empty where there is none.
 fn damon() -> BTreeMap<PathBuf, String> {
@@ -253,7 +253,7 @@ fn damon_is_free() -> anyhow::Result<()> {
 
 /// DAMON is free, and this kernel's watches addresses of a process: it can be built to watch page
 /// frames alone.
-fn damon_watches_addresses() -> anyhow::Result<()> {
+pub(crate) fn damon_watches_addresses() -> anyhow::Result<()> {
     damon_is_free()?;
     let file = |name: &str| format!("{KDAMONDS}/{name}");
     std::fs::write(file("nr_kdamonds"), "1")?;

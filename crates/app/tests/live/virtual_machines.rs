@@ -4,7 +4,7 @@
 use crate::compact::fragment_by;
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, hugewise, promotes, skip, trial, wait_for};
+use crate::kit::{Scratch, hugewise, promotes, skip, trial, trial_of_newer_kernels, wait_for};
 use crate::machine::{Memory, Turn, thp};
 use crate::manager::Manage;
 use crate::promote::FAST;
@@ -36,7 +36,7 @@ const SWITCH: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("virtual_machines_become_as_huge_as_predicted", states),
+        trial_of_newer_kernels("virtual_machines_become_as_huge_as_predicted", states),
         trial("virtual_machines_of_qemu_become_huge", |_| real("memory-backend-ram")),
         trial("virtual_machines_of_qemu_in_a_shared_file_become_huge", |_| {
             let file = format!("/dev/shm/hugewise-guest-{}", std::process::id());

@@ -8,9 +8,15 @@ use hugewise_base::units::{Geometry, Ns};
 /// Expected duration of a collapse of 2 MiB before the first one was seen: 0.7 ms
 /// (`docs/measurements.md#remote-collapse`).
 const CALL_PRIOR: Ns = Ns::us(700);
-/// The same for huge pages of any size: the copy takes nearly all of the time.
+/// The same for huge pages of any size.
 pub fn call_prior(geometry: Geometry) -> Ns {
-    let parts = u128::from(geometry.huge.0) * u128::from(CALL_PRIOR.0);
+    as_large(CALL_PRIOR, geometry)
+}
+
+/// What takes `of_2_mib` for 2 MiB, for huge pages of any size: clearing or copying the memory
+/// takes nearly all of the time.
+pub fn as_large(of_2_mib: Ns, geometry: Geometry) -> Ns {
+    let parts = u128::from(geometry.huge.0) * u128::from(of_2_mib.0);
     Ns(u64::try_from(parts / u128::from(Geometry::X86_64.huge.0)).unwrap_or(u64::MAX))
 }
 

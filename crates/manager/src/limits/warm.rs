@@ -2,8 +2,9 @@
 //! guest memory lazily takes its fault inside the target's lock, unless the block was touched just
 //! before.
 
+use super::budgets::as_large;
 use crate::config::Warm;
-use hugewise_base::units::Ns;
+use hugewise_base::units::{Geometry, Ns};
 
 /// Below this a warm-up only cleared 2 MiB that the host had backed already: 0.1 to 0.3 ms
 /// against 3 to 12 ms for a host fault (`docs/measurements.md#lazily-backed-memory`).
@@ -38,15 +39,16 @@ impl WarmControl {
         }
     }
 
-    /// Learns from one call: what its warm-up took, if it had one, and the call itself.
-    pub fn learn(&mut self, warm: Option<Ns>, call: Option<Ns>) {
+    /// Learns from one call for a huge page of this machine: what its warm-up took, if it had one,
+    /// and the call itself.
+    pub fn learn(&mut self, warm: Option<Ns>, call: Option<Ns>, geometry: Geometry) {
         match warm {
-            Some(took) if took < BACKED => {
+            Some(took) if took < as_large(BACKED, geometry) => {
                 self.cheap_in_a_row += 1;
                 self.on = self.cheap_in_a_row < self.patience;
             }
             Some(_) => self.cheap_in_a_row = 0,
-            None if !self.on && call.is_some_and(|took| took > SLOW_CALL) => {
+            None if !self.on && call.is_some_and(|took| took > as_large(SLOW_CALL, geometry)) => {
                 // Stopping was a mistake: be twice as patient next time.
                 self.on = true;
                 self.cheap_in_a_row = 0;
@@ -61,17 +63,34 @@ impl WarmControl {
 mod tests {
     use super::*;
 
+    const SMALL: Geometry = Geometry::X86_64;
+    /// arm64 with pages of 16 KiB: 32 MiB, which take 16 times as long.
+    const LARGE: Geometry = Geometry::of_base(hugewise_base::units::Bytes::kib(16));
+
     #[test]
     fn stops_on_backed_memory_and_starts_again_after_a_slow_call() {
         let mut control = WarmControl::default();
         for _ in 0..PATIENCE.0 {
             assert!(control.wanted(Warm::Auto));
-            control.learn(Some(Ns::us(200)), Some(Ns::us(700)));
+            control.learn(Some(Ns::us(200)), Some(Ns::us(700)), SMALL);
         }
         assert!(!control.wanted(Warm::Auto));
-        control.learn(None, Some(Ns::us(700)));
+        control.learn(None, Some(Ns::us(700)), SMALL);
         assert!(!control.wanted(Warm::Auto));
-        control.learn(None, Some(Ns::ms(9)));
+        control.learn(None, Some(Ns::ms(9)), SMALL);
+        assert!(control.wanted(Warm::Auto));
+    }
+
+    #[test]
+    fn what_is_slow_depends_on_the_size() {
+        let mut control = WarmControl::default();
+        for _ in 0..PATIENCE.0 {
+            control.learn(Some(Ns::ms(3)), Some(Ns::ms(11)), LARGE);
+        }
+        assert!(!control.wanted(Warm::Auto), "32 MiB were cleared, and backed already");
+        control.learn(None, Some(Ns::ms(11)), LARGE);
+        assert!(!control.wanted(Warm::Auto), "a usual call");
+        control.learn(None, Some(Ns::ms(60)), LARGE);
         assert!(control.wanted(Warm::Auto));
     }
 
@@ -79,7 +98,7 @@ mod tests {
     fn slow_warm_ups_keep_it_on() {
         let mut control = WarmControl::default();
         for _ in 0..100 {
-            control.learn(Some(Ns::ms(4)), Some(Ns::us(700)));
+            control.learn(Some(Ns::ms(4)), Some(Ns::us(700)), SMALL);
             assert!(control.wanted(Warm::Auto));
         }
         assert!(!control.wanted(Warm::Never));

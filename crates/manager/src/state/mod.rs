@@ -478,7 +478,7 @@ impl State {
         if decision.action == Action::Promote {
             // Its CPU time, which a host's fault takes as well, but waiting for the lock does not.
             let call = outcome.call().map(|call| call.took.min(outcome.cpu()));
-            self.limits.warm.learn(outcome.warm(), call);
+            self.limits.warm.learn(outcome.warm(), call, self.machine.geometry);
         }
         let target = self.programs.targets.get(&decision.target);
         let cgroup = target.map(|target| target.sample.cgroup_key());
