@@ -125,6 +125,15 @@ awk '
             why[kind ": " reason]++
         }
     }
+    # Of a trial, live or of a guest: `6.12| took 3.0 s: NAME`.
+    /(^|\| )took [0-9.]+ s: / {
+        where = index($0, "| ") ? substr($0, 1, index($0, "| ") - 1) "/" : ""
+        name = $0
+        sub(/.*took [0-9.]+ s: /, "", name)
+        time = $0
+        sub(/.*took /, "", time)
+        longest[where name] = time + 0
+    }
     # Both harnesses head a message with `---- NAME ... ----`.
     /^---- .* ----$/ { left = 30 }
     /^failures:|^test result/ { left = 0 }
@@ -133,6 +142,10 @@ awk '
         print ""
         for (reason in why) printf "skipped %3d: %s\n", why[reason], reason | "sort -k3"
         close("sort -k3")
+        sort = "sort -k2 -rn | head -n 10"
+        for (name in longest)
+            if (longest[name] >= 20) printf "took %5.0f s: %s\n", longest[name], name | sort
+        close(sort)
         for (i = 1; i <= broken; i++) print "FAILED: " names[i]
         for (i = 1; i <= said; i++) print messages[i]
         print ""

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
-hugewise status --pid 812     # all memory of one program\n  hugewise status --explain 812 # why \
-its memory is as it is, in words\n  hugewise status --map 812     # a picture of its memory\n  \
+hugewise status 812           # one program: why its memory is as it is, in words\n  \
+hugewise status --pid 812     # its numbers\n  hugewise status --map 812     # a picture of its memory\n  \
 hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
 hugewise status --json | jq .manager"
 )]
@@ -24,9 +24,12 @@ pub struct StatusArgs {
     /// Only these processes (repeat, or separate by commas or blanks)
     #[arg(long, value_name = "PID")]
     pub pid: Vec<Pids>,
-    /// Say in words why the memory of one process is huge, waiting, small or given back
+    /// One process: why its memory is huge, waiting, small or given back, in words
+    #[arg(value_name = "PID", conflicts_with_all = ["pid", "explain", "fields", "sort", "filter"])]
+    process: Option<u32>,
+    /// The same as PID alone
     #[arg(long, value_name = "PID", conflicts_with = "pid")]
-    pub explain: Option<u32>,
+    explain: Option<u32>,
     /// Columns of the table, such as pid,name,huge,promoted ('--json' lists all below 'fields')
     #[arg(long, value_name = "FIELDS", conflicts_with = "explain")]
     pub fields: Option<String>,
@@ -46,6 +49,13 @@ pub struct StatusArgs {
     pub past: PastArgs,
     #[command(flatten)]
     pub map: MapArgs,
+}
+
+impl StatusArgs {
+    /// The process that is explained in words.
+    pub fn explained(&self) -> Option<u32> {
+        self.process.or(self.explain)
+    }
 }
 
 /// Options of the picture of one process.

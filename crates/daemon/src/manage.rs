@@ -12,7 +12,8 @@ use crate::running::{self, Until};
 use crate::service::Service;
 use crate::settings::{self, OwnedSettings, Settings};
 use crate::sink::{FileSink, Lines};
-use crate::{abandoned, signals, summary};
+use crate::summary::{self, Ending, Rehearsal};
+use crate::{abandoned, signals};
 use anyhow::Context;
 use hugewise_base::count::counted;
 use hugewise_base::owner::STATE_DIR;
@@ -23,7 +24,7 @@ use hugewise_linux::actuator::{ActuatorConfig, Reach};
 use hugewise_linux::instance::{InstanceLock, Role};
 use hugewise_linux::probe::{self, Abilities};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, make_dir};
+use hugewise_linux::trail::{self, Restored, make_dir};
 use hugewise_linux::world::Live;
 use hugewise_linux::{machine, priority};
 use hugewise_manager::config::{Config, Mode};
@@ -236,8 +237,33 @@ fn finish(manager: &Manager, mut sink: FileSink, why: &str, options: &Options, e
     });
     let missed = guarantee.is_some_and(|guarantee| !guarantee.reached);
     let code = if failed || blind || missed { exit::PARTIAL } else { exit::OK };
-    let summary = summary::text(&status, why, options.once, guarantee.as_ref());
+    let rehearsal = (sink.dry_run || manager.mode() == Mode::Observe).then(|| Rehearsal {
+        settings: rehearsed(manager, options),
+        lock_share_percent: manager.config().controller.lock_share_percent,
+    });
+    let ending = Ending {
+        why,
+        once: options.once,
+        guarantee: guarantee.as_ref(),
+        rehearsal,
+        geometry: machine::geometry(&Root::at(&options.root)),
+    };
+    let summary = summary::text(&status, &ending);
     Ended { summary, status, guarantee, code }
+}
+
+/// The settings that a run that changes nothing would have changed, each with both values.
+fn rehearsed(manager: &Manager, options: &Options) -> Vec<String> {
+    let root = Root::at(&options.root);
+    let wanted = match options.keep_settings {
+        true => Ok(Vec::new()),
+        false => wanted_settings(&root, manager.config(), manager.mode()),
+    };
+    let changes = wanted.unwrap_or_default().into_iter().filter_map(|want| {
+        let now = trail::value(&root, &want.file).ok().filter(|now| *now != want.value)?;
+        Some(format!("/{}: {now} -> {}", want.file, want.value))
+    });
+    changes.collect()
 }
 
 /// What begins, what is changed meanwhile, and how it ends.

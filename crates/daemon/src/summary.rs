@@ -1,8 +1,13 @@
 //! What a manager says at its end.
 
 use hugewise_base::count::counted;
+use hugewise_base::units::{Bytes, Geometry, Ns};
+use hugewise_manager::gate;
 use hugewise_manager::guarantee::Guarantee;
-use hugewise_manager::status::ManagerStatus;
+use hugewise_manager::limits::budgets::call_prior;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::status::{ManagerStatus, TargetStatus};
+use std::fmt::Write as _;
 
 /// After '--once': what huge pages waste from now on stays.
 const NOBODY_GIVES_BACK: &str = "From now on nobody gives back what these regions waste once their \
@@ -23,49 +28,173 @@ fn guaranteed(guarantee: &Guarantee) -> String {
     )
 }
 
-/// What was done, and what was left alone and why.
-pub(crate) fn text(
-    status: &ManagerStatus,
-    why: &str,
-    once: bool,
-    guarantee: Option<&Guarantee>,
-) -> String {
-    use std::fmt::Write as _;
-    let mut text = format!("Stopped: {why}.\n");
-    text.extend(guarantee.map(guaranteed));
-    let _ = write!(
-        text,
-        "Promoted {}, split {} which gave back {} ({}, {}",
-        counted(status.promoted, "region", "regions"),
-        status.demoted,
-        status.freed,
-        counted(status.warm_ups, "warm-up", "warm-ups"),
-        counted(status.failed, "failed call", "failed calls")
-    );
-    if status.withheld > 0 {
-        let _ = write!(text, ", {} withheld", counted(status.withheld, "decision", "decisions"));
+/// What a run that changes nothing would have done.
+#[derive(Debug)]
+pub(crate) struct Rehearsal {
+    /// Settings of the kernel that it would have changed, one to a line.
+    pub(crate) settings: Vec<String>,
+    /// The part of a program's time for which its lock may be held, percent.
+    pub(crate) lock_share_percent: f64,
+}
+
+impl Rehearsal {
+    /// Says it, after what the run has decided.
+    fn text(&self, status: &ManagerStatus, region: Geometry) -> String {
+        let waiting = |target: &TargetStatus| {
+            target.not_promoted.get(&SkipReason::WithheldByMode).copied().unwrap_or(0)
+        };
+        let regions: u64 = status.targets.iter().map(waiting).sum();
+        let mut text = format!(
+            "Would promote {} ({})",
+            counted(regions, "region", "regions"),
+            region.regions(regions)
+        );
+        // Programs are served beside each other: the largest is the last one.
+        let longest = status.targets.iter().map(waiting).max().unwrap_or(0);
+        let calls = call_prior(region).0 as f64 * longest as f64;
+        let seconds = calls / self.lock_share_percent.max(0.01) * 100.0 / Ns::s(1).0 as f64;
+        if longest > 0 {
+            let _ = write!(
+                text,
+                ", in about {:.0} s where a program works all the time: its lock would be held for \
+                 {} % of that (controller.lock_share_percent)",
+                seconds.ceil(),
+                self.lock_share_percent
+            );
+        }
+        text.push_str(".\n");
+        match self.settings.as_slice() {
+            [] => text.push_str("Would change no setting of the kernel.\n"),
+            settings => {
+                text.push_str("Would change these settings, and put them back at its end:\n");
+                settings.iter().for_each(|line| text.extend(["  ", line, "\n"]));
+            }
+        }
+        text
     }
-    text.push_str(").\n");
-    if once && status.promoted > 0 {
+}
+
+/// What a manager says at its end.
+#[derive(Debug)]
+pub(crate) struct Ending<'a> {
+    /// Why it ended.
+    pub(crate) why: &'a str,
+    /// `--once`: nobody comes after it.
+    pub(crate) once: bool,
+    pub(crate) guarantee: Option<&'a Guarantee>,
+    /// Of a run that changes nothing.
+    pub(crate) rehearsal: Option<Rehearsal>,
+    pub(crate) geometry: Geometry,
+}
+
+/// How much of a program is huge, of all that it has, and why the rest is not.
+fn program(target: &TargetStatus, geometry: Geometry) -> String {
+    let name = target.name.escape_debug();
+    let percent = target.huge.0 as f64 * 100.0 / target.rss.0.max(1) as f64;
+    let mut text = format!(
+        "  {} {name}: {} of its {} are huge, {percent:.0} %.",
+        target.pid, target.huge, target.rss
+    );
+    if let Some(coverage) = target.coverage_percent() {
+        let _ = write!(text, " Of the {} that can be: {coverage:.0} %.", target.eligible);
+    }
+    text.push('\n');
+    if let Some(reason) = target.refused {
+        let (means, remedy) = reason.text();
+        let _ = writeln!(text, "    {reason}: {means}. {remedy}");
+        return text;
+    }
+    let files =
+        Bytes(target.rss.0.saturating_sub(target.anon.0 + target.shmem.unwrap_or_default().0));
+    if files > geometry.huge {
+        let _ = writeln!(text, "    {files} are pages of files: those stay small");
+    }
+    let mut small: Vec<_> = target.not_promoted.iter().collect();
+    small.sort_by_key(|(reason, _)| gate::place(**reason));
+    for (reason, regions) in small {
+        let size = geometry.regions(*regions);
+        let regions = counted(*regions, "region", "regions");
+        let _ = writeln!(text, "    small: {regions} ({size}) {reason}: {}", reason.text().0);
+    }
+    text
+}
+
+/// What was done, and what was left alone and why.
+pub(crate) fn text(status: &ManagerStatus, ending: &Ending<'_>) -> String {
+    let mut text = format!("Stopped: {}.\n", ending.why);
+    text.extend(ending.guarantee.map(guaranteed));
+    match &ending.rehearsal {
+        Some(rehearsal) => text += &rehearsal.text(status, ending.geometry),
+        None => {
+            let _ = writeln!(
+                text,
+                "Promoted {} ({}), split {} which gave back {} ({}, {}).",
+                counted(status.promoted, "region", "regions"),
+                ending.geometry.regions(status.promoted),
+                status.demoted,
+                status.freed,
+                counted(status.warm_ups, "warm-up", "warm-ups"),
+                counted(status.failed, "failed call", "failed calls")
+            );
+        }
+    }
+    if ending.once && status.promoted > 0 {
         text.push_str(NOBODY_GIVES_BACK);
     }
-    for target in &status.targets {
-        let coverage = target.coverage_percent();
-        let coverage = coverage.map_or("nothing eligible".into(), |c| format!("{c:.0} % huge"));
-        let name = target.name.escape_debug();
-        let _ = write!(text, "  {} {name}: {coverage} of {}", target.pid, target.eligible);
-        let reasons: Vec<_> = target.not_promoted.iter().map(|(r, n)| format!("{r} {n}")).collect();
-        if let Some(reason) = target.refused {
-            let _ = write!(text, "; {reason}");
-        } else if !reasons.is_empty() {
-            let _ = write!(text, "; left small: {}", reasons.join(", "));
-        }
-        text.push('\n');
-    }
+    text.extend(status.targets.iter().map(|target| program(target, ending.geometry)));
     for alone in status.left_alone.iter().take(5) {
         let (means, remedy) = alone.reason.text();
         let name = alone.name.escape_debug();
         let _ = writeln!(text, "  {} {name}: left alone: {means}. {remedy}", alone.pid);
     }
     text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_manager::config::{Config, Mode};
+    use hugewise_manager::engine::Manager;
+    use hugewise_manager::select::Selection;
+    use hugewise_manager::status;
+    use std::collections::BTreeMap;
+
+    fn redis() -> TargetStatus {
+        let not_promoted =
+            BTreeMap::from([(SkipReason::BelowThreshold, 4), (SkipReason::WithheldByMode, 66)]);
+        TargetStatus {
+            pid: 812,
+            name: "redis-server".into(),
+            rss: Bytes::mib(1280),
+            anon: Bytes::mib(1270),
+            huge: Bytes::mib(176),
+            eligible: Bytes::mib(176),
+            not_promoted,
+            ..TargetStatus::default()
+        }
+    }
+
+    #[test]
+    fn the_share_is_that_of_the_whole_program() {
+        let text = program(&redis(), Geometry::X86_64);
+        assert!(text.contains("176.0 MiB of its 1.2 GiB are huge, 14 %."), "{text}");
+        assert!(text.contains("10.0 MiB are pages of files"), "{text}");
+        assert!(text.contains("small: 4 regions (8.0 MiB) below_threshold: "), "{text}");
+    }
+
+    #[test]
+    fn a_rehearsal_says_what_would_be_done() {
+        let manager =
+            Manager::new(Config::default(), Mode::Observe, Selection { named: None }, Ns(0));
+        let mut status = status::manager(&manager, true, Ns(0));
+        status.targets.push(redis());
+        let settings = vec!["/sys/kernel/x: always -> madvise".to_owned()];
+        let rehearsal = Some(Rehearsal { settings, lock_share_percent: 1.5 });
+        let (why, geometry) = ("nothing is left to do", Geometry::X86_64);
+        let ending = Ending { why, once: true, guarantee: None, rehearsal, geometry };
+        let said = text(&status, &ending);
+        assert!(said.contains("Would promote 66 regions (132.0 MiB), in about 4 s "), "{said}");
+        assert!(said.contains("\n  /sys/kernel/x: always -> madvise\n"), "{said}");
+        assert!(!said.contains("Promoted"), "{said}");
+    }
 }

@@ -18,6 +18,13 @@ pub fn users(root: &Root) -> BTreeMap<u32, User> {
     passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
 }
 
+/// Groups in which `/etc/group` names a user, but root's.
+pub fn supplementary_groups(root: &Root, user: &User) -> Vec<u32> {
+    let text = root.read("etc/group").unwrap_or_default();
+    let groups = passwd::supplementary_groups(&text, &user.name);
+    groups.into_iter().filter(|gid| *gid != 0).collect()
+}
+
 /// Ids that were lent, and to whom.
 #[derive(Debug)]
 pub(crate) struct Accounts {

@@ -47,3 +47,4 @@ pub mod state;
 pub mod status;
 pub mod suspension;
 pub mod thp_settings;
+pub mod unmatched;

@@ -43,7 +43,7 @@ pub fn select(
         Some(_) => true,
         None => false,
     };
-    let rule = config.rules.iter().find(|rule| rule.conditions().hold(process));
+    let rule = config.rules.iter().find(|rule| hold(rule.conditions(), process));
     match rule.map(|rule| rule.action) {
         Some(RuleAction::Exclude) => return Err(SkipReason::ExcludedByRule),
         None if !named && config.select.default == RuleAction::Exclude => {
@@ -85,22 +85,21 @@ pub fn select_all(
     processes.into_iter().map(one).collect()
 }
 
-impl Conditions<'_> {
-    fn hold(&self, process: &ProcessSample) -> bool {
-        let user_matches = |wanted: &str| match wanted.strip_prefix('#') {
-            Some(uid) => uid.parse().is_ok_and(|uid: u32| process.uid == Some(uid)),
-            None => text_matches(wanted, process.user.as_deref()),
-        };
-        self.exe.is_none_or(|w| text_matches(w, process.exe.as_deref()))
-            && self.cgroup.is_none_or(|w| below(w, process.cgroup.as_deref()))
-            && self.unit.is_none_or(|w| text_matches(w, process.unit.as_deref()))
-            && self.user.is_none_or(user_matches)
-    }
+/// Whether a process fulfils all of these conditions.
+pub(crate) fn hold(conditions: Conditions<'_>, process: &ProcessSample) -> bool {
+    let user_matches = |wanted: &str| match wanted.strip_prefix('#') {
+        Some(uid) => uid.parse().is_ok_and(|uid: u32| process.uid == Some(uid)),
+        None => text_matches(wanted, process.user.as_deref()),
+    };
+    conditions.exe.is_none_or(|w| text_matches(w, process.exe.as_deref()))
+        && conditions.cgroup.is_none_or(|w| below(w, process.cgroup.as_deref()))
+        && conditions.unit.is_none_or(|w| text_matches(w, process.unit.as_deref()))
+        && conditions.user.is_none_or(user_matches)
 }
 
 /// The hints that are meant for a process, in their order.
 pub fn hints<'a>(config: &'a Config, process: &ProcessSample) -> Vec<&'a Hint> {
-    config.hints.iter().filter(|hint| hint.conditions().hold(process)).collect()
+    config.hints.iter().filter(|hint| hold(hint.conditions(), process)).collect()
 }
 
 /// Equal, or equal up to a final `*` in `wanted`. Unknown never matches.

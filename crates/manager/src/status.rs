@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA: u32 = 1;
 
 /// One process.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetStatus {
     /// Process id.
     pub pid: u32,

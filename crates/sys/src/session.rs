@@ -1,6 +1,7 @@
 //! A session of its own for a program that is started, and nothing else of the one that starts it.
 
 use crate::sandbox::Sandbox;
+use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -32,6 +33,33 @@ pub fn own(command: &mut Command) -> &mut Command {
     // functions. These are bare system calls; they allocate nothing and take no lock.
     // WHY UNSAFE: the standard library has no safe way to start a session.
     unsafe { command.pre_exec(begin) }
+}
+
+/// A user whom a program becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The user's id.
+    pub uid: u32,
+    /// The group that the user's programs start with.
+    pub gid: u32,
+    /// The others that the user is in: what a server reads may be theirs, as Debian's certificates
+    /// are those of the group `ssl-cert`.
+    pub groups: Vec<u32>,
+}
+
+/// Lets the program [`begin`] as that user, with all of the user's groups and none of this process.
+pub fn as_user<'a>(command: &'a mut Command, identity: &Identity) -> &'a mut Command {
+    let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
+    let groups: Vec<Gid> = identity.groups.iter().map(|group| Gid::from_raw(*group)).collect();
+    // Not those of the standard library: it gives up all groups, after which none can be taken.
+    let become_it = move || {
+        set_thread_groups(&groups)?;
+        set_thread_res_gid(gid, gid, gid)?;
+        Ok(set_thread_res_uid(uid, uid, uid)?)
+    };
+    // SAFETY: as in `own`: bare system calls between `fork` and `execve`, where there is one thread.
+    // WHY UNSAFE: the standard library has no safe way to give a program groups.
+    unsafe { own(command).pre_exec(become_it) }
 }
 
 /// The same, and the program can gain no privilege by what it executes; with `ids` it becomes that
@@ -73,6 +101,24 @@ mod tests {
             assert!(said.lines().any(|line| line.trim_end() == "Groups:"), "{said}");
             assert!(said.contains("CapPrm: 0000000000000000"), "{said}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_has_the_groups_of_its_user_and_no_other() -> std::io::Result<()> {
+        let mut command = Command::new("grep");
+        command.args(["-E", "^(Uid|Gid|Groups|CapEff):", "/proc/self/status"]);
+        let user = Identity { uid: 65_533, gid: 65_532, groups: vec![65_530, 65_531] };
+        if !rustix::process::geteuid().is_root() {
+            assert!(as_user(&mut command, &user).output().is_err(), "only root may");
+            return Ok(());
+        }
+        let output = as_user(&mut command, &user).output()?;
+        let said = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
+        assert!(said.contains("Uid: 65533 65533 65533 65533"), "{said}");
+        assert!(said.contains("Gid: 65532 65532 65532 65532"), "{said}");
+        assert!(said.lines().any(|line| line.trim_end() == "Groups: 65530 65531"), "{said}");
+        assert!(said.contains("CapEff: 0000000000000000"), "{said}");
         Ok(())
     }
 

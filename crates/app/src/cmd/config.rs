@@ -8,6 +8,10 @@ use crate::render::text::wrap;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
+use hugewise_linux::world::Live;
+use hugewise_manager::engine::World;
+use hugewise_manager::snapshot::Ask;
+use hugewise_manager::unmatched;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -34,9 +38,10 @@ fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
 
 fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
     let result = config::load(args.config.as_deref(), &args.set);
-    let warnings = result
-        .as_ref()
-        .map_or_else(|_| Vec::new(), |loaded| config::warnings(&Root::at(&global.root), loaded));
+    let root = &Root::at(&global.root);
+    let warnings =
+        result.as_ref().map_or_else(|_| Vec::new(), |loaded| config::warnings(root, loaded));
+    let unmatched = result.as_ref().map_or_else(|_| Vec::new(), |loaded| unmatched(root, loaded));
     let code = if warnings.is_empty() { exit::OK } else { exit::WARNING };
     if global.json {
         let (files, error) = match &result {
@@ -49,6 +54,7 @@ fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
             "files": files,
             "error": error,
             "warnings": warnings,
+            "unmatched": unmatched,
         });
         return Output::pretty_json(&json, result.as_ref().map_or_else(exit::of_error, |_| code));
     }
@@ -58,7 +64,18 @@ fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
         files => format!("ok: {}\n", files.join(", ")),
     };
     warnings.iter().for_each(|warning| text += &wrap("warning: ", &printable(warning)));
+    unmatched.iter().for_each(|rule| text += &wrap("note: ", &printable(rule)));
     Ok(Output::text(text, code))
+}
+
+/// Rules and hints that no program is meant by which runs now and can be seen.
+fn unmatched(root: &Root, loaded: &Loaded) -> Vec<String> {
+    if loaded.config.rules.is_empty() && loaded.config.hints.is_empty() {
+        return Vec::new();
+    }
+    let ask = Ask { processes: true, ..Ask::default() };
+    let programs = Live::observer(root.clone()).observe(&ask).processes.unwrap_or_default();
+    unmatched::unmatched(&loaded.config, &programs).iter().map(ToString::to_string).collect()
 }
 
 /// The files as text: a name that is not UTF-8 must not make the whole view fail.

@@ -48,7 +48,7 @@ fn output(global: &Global, args: &StatusArgs, view: &View) -> anyhow::Result<Out
     if global.json {
         return Output::json(&status::json(view), code);
     }
-    let text = match args.explain {
+    let text = match args.explained() {
         Some(_) => status::explain::render(view),
         None => status::render(view, paint(global)),
     };
@@ -63,7 +63,7 @@ fn recorded(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
     let mut view = shown.view;
     view.recorded = Some(Recorded { at: shown.time, host: shown.host });
     view.missing.append(&mut past.problems);
-    let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explain).collect();
+    let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explained()).collect();
     look::all_there(&pids, &view.processes.iter().map(|process| process.pid).collect())?;
     if !pids.is_empty() {
         view.processes.retain(|process| pids.contains(&process.pid));
@@ -83,12 +83,14 @@ fn chosen(args: &StatusArgs) -> anyhow::Result<Choice> {
 fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let choice = chosen(args)?;
     let mut missing = Vec::new();
-    let config = configuration(root, &mut missing);
+    let mut config = configuration(root, &mut missing);
+    // One list shows of nobody whether it shrinks.
+    config.promote.watch_ms = 0;
     let mut world = Live::observer(root.clone());
     let began = world.now();
     let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
     let samples = seen.processes.unwrap_or_default();
-    let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explain).collect();
+    let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explained()).collect();
     look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
     let ids = samples.iter().map(|p| p.id).filter(|id| pids.contains(&id.pid));
     let selection = Selection { named: (!pids.is_empty()).then(|| ids.collect()) };

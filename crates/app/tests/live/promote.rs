@@ -86,6 +86,10 @@ fn dense_memory_becomes_huge(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let mut hold = Hold::start(&format!("--mib {MIB}"))?;
     ensure!(hold.memory()?.huge == 0, "it starts with base pages");
+    // Where no manager runs, that is why it stays small, and nothing of the moment.
+    let seen = hugewise(["status", "--json", "--pid", &hold.pid().to_string()])?.json()?;
+    let unmanaged = number(&seen, "/processes/0/skips/unmanaged")?;
+    ensure!(unmanaged == MIB / 2, "{unmanaged} regions wait for a manager: {seen}");
     let faults = vmstat("thp_fault_alloc")?;
     let status = once(&scratch, hold.pid(), "")?.json()?;
     let faults = vmstat("thp_fault_alloc")? - faults;

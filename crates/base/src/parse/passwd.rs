@@ -1,6 +1,7 @@
-//! `/etc/passwd` (passwd(5)): users, their names and groups.
+//! `/etc/passwd` (passwd(5)): users, their names and groups; `/etc/group` (group(5)): who else is in
+//! one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ParseError, Parsed, decimal, numbered_lines};
 
@@ -38,9 +39,33 @@ pub fn parse(text: &[u8]) -> Parsed<BTreeMap<u32, User>> {
     parsed
 }
 
+/// Reads `/etc/group`: ids of the groups in which a user is named. That which its programs start
+/// with stands in `/etc/passwd`. Lines that cannot be read are passed over.
+pub fn supplementary_groups(text: &[u8], user: &str) -> BTreeSet<u32> {
+    let mut groups = BTreeSet::new();
+    for (_, bytes) in numbered_lines(text) {
+        let line = String::from_utf8_lossy(bytes);
+        let mut fields = line.split(':').skip(2);
+        let id = fields.next().and_then(decimal::<u32>);
+        let has_it = fields
+            .next()
+            .is_some_and(|names| names.trim().split(',').any(|n| n == user && !n.is_empty()));
+        groups.extend(id.filter(|_| has_it));
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_are_those_that_name_the_user() {
+        let text = b"root:x:0:\nssl-cert:x:110:postgres\npostgres:x:120:\nodd:x:-1:postgres\n\
+                     adm:x:4:syslog,postgres\nother:x:7:postgresql\nshort:x\n";
+        assert_eq!(supplementary_groups(text, "postgres"), [4, 110].into());
+        assert!(supplementary_groups(text, "").is_empty());
+    }
 
     #[test]
     fn reads_names_and_tells_no_secrets() {

@@ -2,7 +2,7 @@
 //! (`postgres -C shared_memory_size_in_huge_pages`, version 15 and later).
 //!
 //! The server's own program answers, as the user whom its data directory belongs to and in that
-//! user's group, never as root, and in a session of its own. The directory is the user's: its files
+//! user's groups, never as root, and in a session of its own. The directory is the user's: its files
 //! are read with care, as they may be links to something, or no files at all. A running server
 //! refuses: its segment is seen in `/proc` then.
 
@@ -10,14 +10,13 @@ use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::input::PostgresAnswer;
 use hugewise_linux::account;
 use hugewise_linux::root::Root;
-use hugewise_sys::session;
+use hugewise_sys::session::{self, Identity};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -97,7 +96,7 @@ pub fn ask(directory: &Path, user: Option<String>) -> Result<PostgresAnswer, Pos
     if uid == 0 || (own != 0 && own != uid) {
         return Err(PostgresError::NotOwner(uid));
     }
-    let identity = if own == 0 { Some((uid, group(&Root::live(), uid)?)) } else { None };
+    let identity = if own == 0 { Some(identity(&Root::live(), uid)?) } else { None };
     let options = options(&folder);
     let program = program(options.first(), &version)?;
     let server = Server { directory, options, program, identity };
@@ -119,7 +118,7 @@ struct Server {
     /// Its last command line: the program and its arguments.
     options: Vec<String>,
     program: PathBuf,
-    identity: Option<(u32, u32)>,
+    identity: Option<Identity>,
 }
 
 impl Server {
@@ -133,11 +132,11 @@ impl Server {
         command.args(["-C", parameter]).env_clear().env("LC_ALL", "C");
         command.current_dir("/").stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some((uid, gid)) = self.identity {
-            // Supplementary groups are dropped with it.
-            command.uid(uid).gid(gid);
-        }
-        let (says, complains) = answer(&mut command, TIME_MAX).map_err(failed)?;
+        let command = match &self.identity {
+            Some(identity) => session::as_user(&mut command, identity),
+            None => session::own(&mut command),
+        };
+        let (says, complains) = answer(command, TIME_MAX).map_err(failed)?;
         says.trim().parse().map_err(|_| self.refused(&complains))
     }
 
@@ -165,7 +164,7 @@ impl Server {
 /// Runs a program to its end: what it printed, and what it complained about. Whatever it started
 /// ends with it, and what was not printed by then is not waited for.
 fn answer(command: &mut Command, time_max: Duration) -> io::Result<(String, String)> {
-    let mut child = session::own(command).spawn()?;
+    let mut child = command.spawn()?;
     let ended = wait(&child, Instant::now() + time_max);
     // It is not reaped yet, so that no other group can have this number.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
@@ -228,10 +227,11 @@ fn version(folder: &File) -> io::Result<String> {
     Ok(version.to_owned())
 }
 
-/// The group of a user's programs, never root's.
-fn group(root: &Root, uid: u32) -> Result<u32, PostgresError> {
-    let gid = account::users(root).remove(&uid).and_then(|user| user.gid);
-    gid.filter(|gid| *gid != 0).ok_or(PostgresError::NoGroup(uid))
+/// The user with its groups, of which none is root's.
+fn identity(root: &Root, uid: u32) -> Result<Identity, PostgresError> {
+    let user = account::users(root).remove(&uid).ok_or(PostgresError::NoGroup(uid))?;
+    let gid = user.gid.filter(|gid| *gid != 0).ok_or(PostgresError::NoGroup(uid))?;
+    Ok(Identity { uid, gid, groups: account::supplementary_groups(root, &user) })
 }
 
 /// `postmaster.opts`: the last command line, each argument in quotes.

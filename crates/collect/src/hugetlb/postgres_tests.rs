@@ -76,14 +76,16 @@ fn only_the_servers_own_program_is_run() {
 }
 
 #[test]
-fn the_group_is_the_users_and_never_roots() {
+fn groups_are_the_users_and_never_roots() {
     let folder = Folder::new();
     fs::create_dir_all(folder.0.join("etc")).expect("mkdir");
     folder.put("etc/passwd", "pg:x:26:27::/:/bin/sh\nbad:x:30:0::/:/bin/sh\nodd:x:31:x::/:\n");
     let root = Root::at(&folder.0);
-    assert_eq!(group(&root, 26).ok(), Some(27));
+    folder.put("etc/group", "root:x:0:pg\nssl-cert:x:103:pg\nother:x:9:\n");
+    let user = Identity { uid: 26, gid: 27, groups: vec![103] };
+    assert_eq!(identity(&root, 26).ok(), Some(user));
     for uid in [30, 31, 4321] {
-        assert!(matches!(group(&root, uid), Err(PostgresError::NoGroup(id)) if id == uid));
+        assert!(matches!(identity(&root, uid), Err(PostgresError::NoGroup(id)) if id == uid));
     }
 }
 
@@ -91,6 +93,7 @@ fn shell(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    session::own(&mut command);
     command
 }
 

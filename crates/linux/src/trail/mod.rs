@@ -250,18 +250,8 @@ impl Trail {
         open.write_all(value.as_bytes())
     }
 
-    /// The value in force: the selected word of a choice, a pool's size without its surplus, else
-    /// the whole line.
     fn value(&self, file: &str) -> Result<String, TrailError> {
-        let read = |error| TrailError::Read { file: file.into(), error };
-        if is_size(file) {
-            return pool_size::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
-        }
-        let line = self.root.read_line(file).map_err(read)?;
-        if !line.contains('[') {
-            return Ok(line);
-        }
-        Ok(thp_choice::parse(&line).map_or(line, |choice| choice.selected))
+        value(&self.root, file).map_err(|error| TrailError::Read { file: file.into(), error })
     }
 
     fn note(&mut self, file: &str, old: &str, new: &str) -> Result<(), TrailError> {
@@ -316,6 +306,22 @@ impl Trail {
         fs::rename(new, &self.path)?;
         self.sync_dir()
     }
+}
+
+/// The value of a setting in force: the selected word of a choice, a pool's size without its
+/// surplus, else the whole line.
+///
+/// # Errors
+/// It cannot be read.
+pub fn value(root: &Root, file: &str) -> io::Result<String> {
+    if is_size(file) {
+        return pool_size::size(root, file).map(|pages| pages.to_string());
+    }
+    let line = root.read_line(file)?;
+    if !line.contains('[') {
+        return Ok(line);
+    }
+    Ok(thp_choice::parse(&line).map_or(line, |choice| choice.selected))
 }
 
 /// Stands for "whatever the kernel makes of it" until the watched file is settled.

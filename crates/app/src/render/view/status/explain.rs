@@ -33,16 +33,8 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         _ if managed => "",
         _ => " No manager serves it.",
     };
-    let amount = match process.scanned {
-        true => format!(
-            "{} of memory in {} that could be huge",
-            process.populated,
-            counted(process.regions, "region", "regions")
-        ),
-        false => "its memory could not be seen".to_owned(),
-    };
     let (name, pid) = (printable(&process.name), process.pid);
-    let mut out = text::wrap("", &format!("{name} (pid {pid}): {amount}.{served}"));
+    let mut out = text::wrap("", &format!("{name} (pid {pid}): {}.{served}", whole(process)));
     let mut line = |label: &str, what: &str| {
         out.push_str(&text::wrap(&format!("  {label:<12}"), what));
     };
@@ -77,6 +69,9 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         let splits = counted(process.demoted, "split", "splits");
         line("given back", &format!("{} in {splits}", process.freed));
     }
+    for (label, what) in promise_lines(process, &size(waiting(process))) {
+        line(label, &what);
+    }
     for (label, what) in usage_lines(process.usage.as_ref(), &process.unfit, managed) {
         line(label, &what);
     }
@@ -91,6 +86,47 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
     }
     line("its vendor", &format!("what it advises: 'hugewise advise --pid {pid}'"));
     out
+}
+
+/// How much of all that a process has is huge, and how much could be.
+fn whole(process: &TargetStatus) -> String {
+    let percent = process.huge.0 as f64 * 100.0 / process.rss.0.max(1) as f64;
+    let has = format!("{} of memory, {percent:.0} % of it huge", process.rss);
+    if !process.scanned {
+        return format!("{has}; the rest could not be seen");
+    }
+    let regions = counted(process.regions, "region", "regions");
+    format!("{has}; {} in {regions} can be", process.populated)
+}
+
+/// Regions that a manager would promote.
+fn waiting(process: &TargetStatus) -> u64 {
+    let would = [SkipReason::Scheduled, SkipReason::Unmanaged];
+    would.iter().filter_map(|reason| process.not_promoted.get(reason)).sum()
+}
+
+/// What huge pages would give, and what is held in them for nothing, as far as anybody can know.
+fn promise_lines(process: &TargetStatus, would: &str) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if waiting(process) > 0 {
+        let what = format!(
+            "{would} would become huge. Whether that makes it faster cannot be told without an \
+             experiment: 'hugewise lab run calibrate --quick' measures what random access gains \
+             on this machine, an experiment of your own what your program gains ('hugewise lab \
+             list')"
+        );
+        lines.push(("would gain", what));
+    }
+    let unknown = process.bloat.unknown;
+    if unknown.0 > 0 {
+        let what = format!(
+            "unknown of {unknown} in huge pages: 'sudo hugewise status --map {} --sample' reads \
+             samples of them",
+            process.pid
+        );
+        lines.push(("its zeros", what));
+    }
+    lines
 }
 
 /// How fast what waits becomes huge.
