@@ -194,8 +194,10 @@ pub struct TryArgs {
 pub struct RevertArgs {
     #[command(flatten)]
     pub settings: SettingsRevertArgs,
-    /// Also what 'hugetlb apply', 'advise apply' and 'thp set' changed, and what an experiment that
-    /// was killed left
+    /// Also what an experiment that was killed left
+    #[arg(long)]
+    pub experiments: bool,
+    /// Also that, and what 'hugetlb apply', 'advise apply' and 'thp set' changed
     #[arg(long)]
     pub all: bool,
 }

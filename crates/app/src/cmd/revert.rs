@@ -6,8 +6,10 @@ use crate::hugetlb::revert::{Reverted, restore};
 use crate::output::Output;
 use crate::render::view::revert::text;
 use crate::say::note;
+use hugewise_base::owner::Owner;
 use hugewise_collect::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_evidence::advice::change;
+use hugewise_evidence::hugetlb::{files, pools};
 use hugewise_experiment::settings::LEFT;
 use hugewise_lab::change::undo_left;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
@@ -22,12 +24,9 @@ use std::time::Duration;
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let _locks = if args.settings.dry_run { look(&root)? } else { alone(&root, args)? };
-    let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
-    if args.all {
-        owners.extend(LEFT);
-        owners.extend([(thp_settings::OWNER, ""), (change::OWNER, "")]);
-    }
-    let changes = args.all && root.is_live();
+    let experiments = args.experiments || args.all;
+    let owners = owners(args);
+    let changes = experiments && root.is_live();
     let undone =
         if changes { undo_left(&args.settings.state_dir, args.settings.dry_run) } else { Ok(None) };
     // One that cannot be undone keeps no setting from going back.
@@ -59,7 +58,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
             "schema": 1, "dry_run": args.settings.dry_run, "settings": steps,
             "abandoned_pids": workers,
         });
-        if args.all {
+        if experiments {
             json["undone"] = serde_json::json!(undone);
         }
         if let Some(pools) = &pools {
@@ -71,21 +70,40 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     if !workers.is_empty() {
         note(&waiting(&workers));
     }
+    let stays = if args.all { String::new() } else { others(&root, args) };
     if nothing {
-        let place = args.settings.state_dir.display();
-        let whose = if args.all { "" } else { " of a manager" };
-        let nothing =
-            format!("Nothing to put back: '{place}' records no changed setting{whose}.\n");
-        let others = if args.all { String::new() } else { others(&root, args) };
-        return Ok(Output::text(nothing + &others, code));
+        let nothing = nothing_said(args);
+        return Ok(Output::text(nothing + &stays, code));
     }
     let verb = if args.settings.dry_run { "would be undone by" } else { "undone by" };
     let command = |what: String| format!("A change of an experiment: {verb} '{what}'\n");
     let undone = undone.map(|what| command(what.escape_debug().to_string())).unwrap_or_default();
     let settings: String = steps.iter().map(|step| format!("{step}\n")).collect();
     let pools = pools.as_ref().map(text).unwrap_or_default();
-    let done = undone + &settings + &pools;
+    let done = undone + &settings + &pools + &stays;
     Ok(Output::text(done, code))
+}
+
+/// Whose settings go back, and where below the state directory their trails are.
+fn owners(args: &RevertArgs) -> Vec<(Owner, &'static str)> {
+    let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
+    if args.experiments || args.all {
+        owners.extend(LEFT);
+    }
+    if args.all {
+        owners.extend([(thp_settings::OWNER, ""), (change::OWNER, "")]);
+    }
+    owners
+}
+
+fn nothing_said(args: &RevertArgs) -> String {
+    let place = args.settings.state_dir.display();
+    let whose = match (args.all, args.experiments) {
+        (true, _) => "",
+        (_, true) => " of a manager or an experiment",
+        _ => " of a manager",
+    };
+    format!("Nothing to put back: '{place}' records no changed setting{whose}.\n")
 }
 
 /// A sentence about workers of a manager that has ended, which cannot end yet themselves.
@@ -144,24 +162,31 @@ fn by_hand(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<RestoredFile>> 
     Ok(done)
 }
 
-/// What is there beside a manager's: the operator's stays until he says so, and what an experiment
-/// left goes back before the next one.
+/// What stays: the operator's until he says so, and what an experiment left, where that was not
+/// asked for, until the next one.
 fn others(root: &Root, args: &RevertArgs) -> String {
     let any = |owner, below: &str| {
         let trail = Trail::existing(root.clone(), &args.settings.state_dir.join(below), owner);
         trail.is_ok_and(|trail| !trail.entries().is_empty())
     };
     let mut text = String::new();
-    if LEFT.iter().any(|(owner, below)| any(*owner, below)) {
+    let asked = args.experiments;
+    if !asked && LEFT.iter().any(|(owner, below)| any(*owner, below)) {
         text += "What an experiment left that was killed stays: 'hugewise revert --all' or the \
                  next 'hugewise lab run' puts it back.\n";
     }
-    if any(change::OWNER, "") {
-        text +=
-            "What 'hugewise advise apply' changed stays: 'hugewise advise revert' undoes that.\n";
-    }
-    if any(thp_settings::OWNER, "") {
-        text += "What 'hugewise thp set' changed stays: 'hugewise thp revert' undoes that.\n";
+    let by_hand = [
+        ("advise apply", "advise revert", change::OWNER, change::FILES),
+        ("thp set", "thp revert", thp_settings::OWNER, thp_settings::FILES),
+        ("hugetlb apply", "hugetlb revert", pools::OWNER, files::OWNER),
+    ];
+    for (what, way_back, settings, files) in by_hand {
+        let kept = KeptFiles::open(root.clone(), &args.settings.state_dir, files);
+        if any(settings, "") || kept.is_ok_and(|kept| !kept.plan().is_empty()) {
+            text += &format!(
+                "What 'hugewise {what}' changed stays: 'hugewise {way_back}' undoes that.\n"
+            );
+        }
     }
     text
 }
