@@ -17,12 +17,12 @@ endif
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
 	@echo 'make install  build, and install to PREFIX (/usr/local) below DESTDIR; also uninstall'
-	@echo 'make package  a static tarball and a Debian package for this machine, in target/dist'
+	@echo 'make package  a static tarball, an image, a .deb and an .rpm for this machine: target/dist'
 	@echo 'make dist   the same for x86-64 and for arm64'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
 	@echo 'make peers  how much is read of the data of other tools in DIR'
-	@echo 'make soak   the long tests, thousands of seeds, and the package in a clean Debian'
+	@echo 'make soak   the long tests, thousands of seeds, packages in a clean Debian, the image'
 	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
@@ -77,12 +77,23 @@ ifeq ($(filter aarch64-%,$(HOST)),)
 	    MACHINE=aarch64 PROGRAM='$(ARM64)' scripts/dist.sh || [ $$? = 77 ]
 endif
 
-# Settings that a running manager changed go back when it is stopped: do that first.
+# Without DESTDIR also stops and disables the units, and puts settings back, as the packages do.
+# PURGE=1 removes configuration, state and history as well, as far as no changed setting needs them.
+PACKAGED = UNITS='$(notdir $(wildcard dist/*.socket dist/*.timer) $(wildcard dist/*.service))' \
+    PROGRAM='$(ROOT)/bin/hugewise' sh -e -c '. dist/package/maintain.sh; "$$0"'
 uninstall:
+ifeq ($(DESTDIR),)
+	[ ! -x '$(ROOT)/bin/hugewise' ] || $(PACKAGED) remove
+endif
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
 	rm -f '$(MAN)/hugewise.1' '$(MAN)'/hugewise-*.1
 	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.socket dist/*.timer))
 	rm -rf '$(SHARED)'
+ifeq ($(DESTDIR),)
+	$(PACKAGED) removed
+	$(if $(PURGE),$(PACKAGED) purge,@echo 'Kept: /etc/hugewise, /var/lib/hugewise and \
+	    /var/lib/hugewise-serve. PURGE=1 removes them, too.')
+endif
 
 deps:
 	@scripts/deps.sh test
@@ -109,12 +120,15 @@ peers:
 	cargo run --quiet --release -p hugewise-evidence --example peers -- "$(DIR)"
 
 soak:
-	@scripts/deps.sh test
+	@scripts/deps.sh soak
 	HUGEWISE_SOAK=1 cargo test -p hugewise-manager --test decisions
 	HUGEWISE_SOAK=1 cargo test -p hugewise-evidence --lib response
 	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
-	scripts/clean_root.sh || [ $$? = 77 ]
+	cargo build --profile dist -p hugewise
+	PROGRAM='$(BUILT)' scripts/dist.sh
+	scripts/clean_root.sh '$(BUILT)' || [ $$? = 77 ]
+	scripts/image.sh || [ $$? = 77 ]
 
 shop:
 	@scripts/deps.sh test

@@ -3,6 +3,7 @@
 #   deps.sh build   cargo and a C linker: needed by everything, never installed silently
 #   deps.sh try     the same
 #   deps.sh test    also the programs that tests drive, installed with apt-get where possible
+#   deps.sh soak    also those of the long tests
 # A missing program never fails the tests: those that need it are skipped and say so.
 set -euo pipefail
 
@@ -34,6 +35,24 @@ declare -A package=(
     [promtool]=prometheus
     [chromium]=chromium
 )
+for_soak() {
+    used_by+=(
+        [lintian]="the check of the Debian package"
+        [rpmbuild]="the RPM"
+        [debootstrap]="packages in a clean Debian"
+        [systemd-nspawn]="packages in a Debian that has booted"
+        [podman]="the image"
+        [catatonit]="the manifests for Kubernetes"
+    )
+    package+=(
+        [lintian]=lintian
+        [rpmbuild]=rpm
+        [debootstrap]=debootstrap
+        [systemd-nspawn]=systemd-container
+        [podman]="podman crun runc netavark iptables curl"
+        [catatonit]=catatonit
+    )
+}
 policy=/usr/sbin/policy-rc.d
 clusters=/etc/postgresql-common/createcluster.conf
 
@@ -98,7 +117,8 @@ apt_install() {
 need_programs() {
     local missing=() program log
     for program in "${!package[@]}"; do
-        have "$program" || missing+=("${package[$program]}")
+        # shellcheck disable=SC2206 # some need several
+        have "$program" || missing+=(${package[$program]})
     done
     [ ${#missing[@]} = 0 ] && return
     if ! can_install; then
@@ -140,11 +160,12 @@ need_module() {
 need_toolchain
 case "${1:-}" in
     build | try) ;;
-    test)
+    test | soak)
+        [ "$1" = test ] || for_soak
         need_programs
         need_gatling
         need_module duckdb "the test of tables of a fleet"
         need_module kubernetes-validate "the test of the manifests"
         ;;
-    *) echo "usage: deps.sh build|try|test" >&2; exit 2 ;;
+    *) echo "usage: deps.sh build|try|test|soak" >&2; exit 2 ;;
 esac

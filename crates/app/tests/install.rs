@@ -134,15 +134,56 @@ fn the_same_commit_gives_the_same_packages() {
             image(&path);
             continue;
         }
-        let list = match name.strip_suffix(".deb") {
-            Some(_) => said("dpkg-deb", &["-c"], &path),
-            None => said("tar", &["-tzvf"], &path),
+        let (list, page) = match path.extension().and_then(|kind| kind.to_str()) {
+            Some("deb") => (said("dpkg-deb", &["-c"], &path), "man1/hugewise-manage.1.gz\n"),
+            Some("rpm") => (said("rpm", &["-qplv"], &path), "man1/hugewise-manage.1.gz\n"),
+            _ => (said("tar", &["-tzvf"], &path), "man1/hugewise-manage.1\n"),
         };
-        for file in ["bin/hugewise\n", "man1/hugewise-manage.1\n", "system/hugewise.service\n"] {
+        for file in ["bin/hugewise\n", page, "system/hugewise.service\n"] {
             assert!(list.contains(file), "{name} has no {file}: {list}");
         }
-        let theirs = |line: &str| line.contains("root/root") || line.contains(" 0/0 ");
+        let root = ["root/root", " 0/0 ", " root     root "];
+        let theirs = |line: &str| root.iter().any(|owner| line.contains(owner));
         assert!(list.lines().all(theirs), "{list}");
     }
-    assert!(packages.iter().any(|package| package.to_string_lossy().ends_with(".tar.gz")));
+    let made = |kind| packages.iter().any(|package| package.to_string_lossy().ends_with(kind));
+    assert!(made(".tar.gz"));
+    for (tool, kind) in [("dpkg-deb", ".deb"), ("rpmbuild", ".rpm")] {
+        let is_there = Command::new(tool).arg("--version").output().is_ok();
+        assert_eq!(made(kind), is_there, "{kind} where {tool} is there: {is_there}");
+    }
+}
+
+/// A removal and a purge reach every unit: the packages' scripts know no other list.
+#[test]
+fn scripts_of_packages_name_every_unit() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let is_unit =
+        |name: &str| [".service", ".socket", ".timer"].iter().any(|kind| name.ends_with(kind));
+    let shipped = files(&root.join("dist"));
+    let units: Vec<String> = shipped.iter().map(|path| path.display().to_string()).collect();
+    let units: Vec<_> = units.into_iter().filter(|name| is_unit(name)).collect();
+    assert!(units.len() >= 6, "{units:?}");
+    let into = Scratch::new();
+    for package in pack(into.path()) {
+        let path = into.path().join(&package);
+        let scripts = match path.extension().and_then(|kind| kind.to_str()) {
+            Some("deb") => ["prerm", "postinst", "postrm"].map(|script| {
+                let done = Command::new("dpkg-deb").arg("-I").arg(&path).arg(script).output();
+                String::from_utf8_lossy(&done.expect("it runs").stdout).into_owned()
+            }),
+            Some("rpm") => {
+                let tags = ["%{PREUN}", "%{POSTTRANS}", "%{POSTUN}"];
+                tags.map(|tag| said("rpm", &["-qp", "--qf", tag], &path))
+            }
+            _ => continue,
+        };
+        for script in scripts {
+            let list = script.lines().find_map(|line| line.strip_prefix("UNITS="));
+            let mut list: Vec<_> =
+                list.expect("a list").trim_matches('"').split_whitespace().collect();
+            list.sort_unstable();
+            assert_eq!(list, units, "{package:?}");
+        }
+    }
 }
