@@ -265,8 +265,9 @@ fn settings_of(given: &BTreeMap<String, String>, place: &str, faults: &mut Vec<S
         if settings::file(key).is_none() {
             faults.push(format!(
                 "{place}: '{key}' is no setting that an experiment may change; known are paths \
-                 below /sys/kernel/mm/transparent_hugepage, as 'khugepaged/max_ptes_none', and \
-                 sysctls of memory, as 'vm.compaction_proactiveness'"
+                 below /sys/kernel/mm/transparent_hugepage, as 'khugepaged/max_ptes_none', sysctls \
+                 of memory, as 'vm.compaction_proactiveness', and files below /sys/kernel/mm/ksm, \
+                 as 'ksm/run'"
             ));
         }
         if value.is_empty() || value.len() > 64 || value.contains(char::is_control) {

@@ -51,6 +51,8 @@ metrics! {
     "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what splits free.";
     "mem_available_less_mib" "MiB" Lower 0: "By how much the machine's MemAvailable fell.";
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
+    "merged_mib" "MiB" Neither 0: "Memory of the workload in pages that KSM has merged.";
+    "text_huge_mib" "MiB" Neither 0: "Program text that is mapped by huge pages.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
     "ops_per_s" "1/s" Higher 0: "Operations a second.";
     "offered_per_s" "1/s" Neither 0: "Requests a second whose time came, whatever the server did.";
@@ -110,6 +112,7 @@ metrics! {
     "call_p50_us" "us" Lower 0: "Median time of the manager's calls that act on memory.";
     "call_p99_us" "us" Lower 0: "Time that 1 % of these calls exceed.";
     "ns_per_step" "ns" Lower 1: "Time of one dependent read.";
+    "ns_per_call" "ns" Lower 1: "Time of one call of a function.";
     "edges_per_s" "1/s" Higher 0: "Edges of the graph visited per second.";
     "touch_s" "s" Lower 3: "Time to touch all memory of a round for the first time.";
     "touched_mib" "MiB" Neither 0: "Base pages that the workload uses.";

@@ -45,6 +45,13 @@ const THP: [&str; 10] = [
     "khugepaged/scan_sleep_millisecs",
 ];
 
+/// Settings of same-page merging (KSM), and where they are. Not `merge_across_nodes` and
+/// `max_page_sharing`, which the kernel takes only while nothing is merged: they could not go back
+/// (kernel 6.18, `Documentation/admin-guide/mm/ksm.rst`).
+const KSM: [&str; 6] =
+    ["advisor_mode", "pages_to_scan", "run", "sleep_millisecs", "smart_scan", "use_zero_pages"];
+const KSM_DIR: &str = "sys/kernel/mm/ksm";
+
 /// Limits and weights of a cgroup that can be put back by writing what stood there: one line each
 /// (kernel 6.18, `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1`). `io.max` and the
 /// throttles of `blkio` have a line a device, and one that is missing cannot be written back.
@@ -65,11 +72,15 @@ const CGROUP_DIR: &str = "sys/fs/cgroup";
 /// The file of a setting, below the root; `None` where an experiment may not change it.
 ///
 /// A key is a path below `/sys/kernel/mm/transparent_hugepage`, as `khugepaged/max_ptes_none` or
-/// `hugepages-64kB/enabled`, `vm.` with the name of a sysctl, or `cgroup/` with the path of a
-/// limit below `/sys/fs/cgroup`, as `cgroup/batch.slice/cpu.max`.
+/// `hugepages-64kB/enabled`, `vm.` with the name of a sysctl, `ksm/` with the name of a file below
+/// `/sys/kernel/mm/ksm`, or `cgroup/` with the path of a limit below `/sys/fs/cgroup`, as
+/// `cgroup/batch.slice/cpu.max`.
 pub fn file(key: &str) -> Option<String> {
     if let Some(name) = key.strip_prefix("vm.") {
         return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
+    }
+    if let Some(name) = key.strip_prefix("ksm/") {
+        return KSM.contains(&name).then(|| format!("{KSM_DIR}/{name}"));
     }
     if let Some(path) = key.strip_prefix("cgroup/") {
         return is_limit(path).then(|| format!("{CGROUP_DIR}/{path}"));
@@ -80,7 +91,8 @@ pub fn file(key: &str) -> Option<String> {
 /// The keys that [`file`] knows, without those of each size of pages.
 pub fn keys() -> impl Iterator<Item = String> {
     let vm = VM.iter().map(|name| format!("vm.{name}"));
-    THP.iter().map(|key| (*key).to_owned()).chain(vm)
+    let ksm = KSM.iter().map(|name| format!("ksm/{name}"));
+    THP.iter().map(|key| (*key).to_owned()).chain(vm).chain(ksm)
 }
 
 /// `batch.slice/cpu.max` and the like: of a cgroup that is not the root, and straight on.
@@ -114,16 +126,19 @@ fn of_size(key: &str) -> bool {
 /// pools, whose memory is taken from what is free.
 pub fn is_machine_wide(key: &str) -> bool {
     let everywhere = ["defrag", "use_zero_page"].contains(&key);
-    everywhere || key.starts_with("vm.") || key.ends_with("enabled")
+    let of_all = key.starts_with("vm.") || key.starts_with("ksm/");
+    everywhere || of_all || key.ends_with("enabled")
 }
 
 /// Whether this is the file of a setting that [`file()`] knows.
 fn may_own(path: &str) -> bool {
     let thp = path.strip_prefix(THP_DIR).and_then(|rest| rest.strip_prefix('/'));
     let vm = path.strip_prefix("proc/sys/vm/");
+    let ksm = path.strip_prefix(KSM_DIR).and_then(|rest| rest.strip_prefix('/'));
     let cgroup = path.strip_prefix(CGROUP_DIR).and_then(|rest| rest.strip_prefix('/'));
     thp.is_some_and(|key| file(key).is_some())
         || vm.is_some_and(|name| VM.contains(&name))
+        || ksm.is_some_and(|name| KSM.contains(&name))
         || cgroup.is_some_and(is_limit)
 }
 
@@ -137,9 +152,17 @@ mod tests {
         assert_eq!(none, "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none");
         assert_eq!(file("vm.swappiness").as_deref(), Some("proc/sys/vm/swappiness"));
         assert!(file("hugepages-64kB/enabled").is_some_and(|path| may_own(&path)));
-        for key in ["vm.panic_on_oom", "../x", "hugepages-kB/enabled", "hugepages-6/4kB/enabled"] {
+        for key in [
+            "vm.panic_on_oom",
+            "ksm/merge_across_nodes",
+            "../x",
+            "hugepages-kB/enabled",
+            "hugepages-6/4kB/enabled",
+        ] {
             assert_eq!(file(key), None, "{key}");
         }
+        assert_eq!(file("ksm/run").as_deref(), Some("sys/kernel/mm/ksm/run"));
+        assert!(!may_own("sys/kernel/mm/ksm/max_page_sharing"));
         assert!(!may_own("proc/sys/vm/panic_on_oom") && !may_own("etc/passwd"));
         let quota = file("cgroup/cpu/batch/cpu.cfs_quota_us").expect("a limit");
         assert_eq!(quota, "sys/fs/cgroup/cpu/batch/cpu.cfs_quota_us");
@@ -157,6 +180,7 @@ mod tests {
     fn switches_touch_everybody() {
         assert!(is_machine_wide("enabled") && is_machine_wide("hugepages-64kB/enabled"));
         assert!(is_machine_wide("defrag") && is_machine_wide("use_zero_page"));
+        assert!(is_machine_wide("ksm/run") && is_machine_wide("ksm/pages_to_scan"));
         assert!(!is_machine_wide("khugepaged/defrag"));
         assert!(is_machine_wide("vm.swappiness") && !is_machine_wide("khugepaged/pages_to_scan"));
     }

@@ -52,6 +52,7 @@ pub use hugewise_sys::localtime;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::numa;
 pub use hugewise_sys::prctl;
+pub use hugewise_sys::prefork;
 pub use hugewise_sys::sandbox;
 pub use hugewise_sys::segment;
 pub use hugewise_sys::session;

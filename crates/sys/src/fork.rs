@@ -120,6 +120,11 @@ pub fn wait_for_child_in_own_memory() -> Result<(), Errno> {
 }
 
 impl PausingChild {
+    /// One that was forked just now.
+    pub(crate) const fn new(pid: Pid) -> Self {
+        Self(pid)
+    }
+
     /// The child's pid, valid for as long as this value lives: nobody else reaps it.
     pub fn id(&self) -> u32 {
         self.0.as_raw_nonzero().get().unsigned_abs()
@@ -317,7 +322,7 @@ fn write(file: libc::c_int, text: &[u8]) -> libc::ssize_t {
 }
 
 /// Asks for this process's end at the parent's; ends it where that is too late.
-fn end_with(parent: libc::c_int) {
+pub(crate) fn end_with(parent: libc::c_int) {
     let signal = libc::SIGKILL.unsigned_abs();
     // SAFETY: takes no pointers, and only asks for a signal at the parent's end.
     // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.

@@ -23,6 +23,7 @@ pub mod pagemap;
 pub mod perf;
 pub mod pidfd;
 pub mod prctl;
+pub mod prefork;
 pub mod record;
 pub mod sandbox;
 pub mod segment;

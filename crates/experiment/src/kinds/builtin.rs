@@ -129,6 +129,41 @@ params! {
     }
 }
 
+words! {
+    /// When a prefork server forks its workers.
+    Forks { Filled = "filled", Settled = "settled" }
+}
+
+params! {
+    /// Parameters of `prefork`.
+    Prefork {
+        mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
+        workers: usize = count(8, 1, 256), "Workers, which are asked in turn.";
+        forks: Forks = word(),
+            "When they are forked: once memory is filled, or after the time of a manager.";
+        reads: u64 = count(256, 1, 1 << 20), "Random words that a request reads.";
+        writes: u64 = count(1, 0, 1 << 20), "Pages that a request writes to.";
+        every: u64 = count(64, 1, 1 << 20), "Of so many pages one is ever written to.";
+    }
+}
+
+params! {
+    /// Parameters of `merge`.
+    Merge {
+        mib: usize = count(256, 4, 1 << 20), "Memory, MiB.";
+        hot_percent: usize = count(50, 1, 99),
+            "Share that is in use and that no other memory equals, at its end, percent.";
+        copies: usize = count(16, 1, 1 << 20), "Pages of the rest that hold the same.";
+    }
+}
+
+params! {
+    /// Parameters of `text`.
+    Text {
+        mib: usize = count(32, 2, 1024), "Size of the program's text, MiB.";
+    }
+}
+
 params! {
     /// Parameters of `stride`.
     Stride {
@@ -137,7 +172,7 @@ params! {
     }
 }
 
-no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph }
+no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph Merge }
 
 impl Demand for AllocatorChurn {
     fn memory_mib(&self) -> Option<u64> {
@@ -149,6 +184,22 @@ impl Demand for ForkCow {
     /// The child keeps what the parent rewrites.
     fn memory_mib(&self) -> Option<u64> {
         Some((self.mib + self.mib * self.rewrite_percent / 100) as u64)
+    }
+}
+
+impl Demand for Prefork {
+    /// Each worker keeps copies of the pages that it writes to.
+    fn memory_mib(&self) -> Option<u64> {
+        let all = self.mib as u64;
+        let written = (all / self.every).saturating_mul(self.workers as u64);
+        Some(if self.writes == 0 { all } else { all.saturating_add(written) })
+    }
+}
+
+impl Demand for Text {
+    /// Its file, which is memory, and what is known of the path through it.
+    fn memory_mib(&self) -> Option<u64> {
+        Some(self.mib as u64 * 2)
     }
 }
 
@@ -245,6 +296,31 @@ pub(super) const FORK_COW: Kind = Kind {
     about: "Rewrites memory while a forked child holds its snapshot, as a database saves itself.",
     params: ForkCow::PARAMS,
     metrics: joined![&["fork_ms"], latencies!(""), &["extra_mib"], FILLED],
+    ..BUILT_IN
+};
+
+pub(super) const PREFORK: Kind = Kind {
+    name: "prefork",
+    about: "A server whose workers share the memory that it filled before it forked them.",
+    params: Prefork::PARAMS,
+    metrics: joined![&["ops_per_s"], latencies!(""), &["fork_ms"], FILLED],
+    ..BUILT_IN
+};
+
+pub(super) const MERGE: Kind = Kind {
+    name: "merge",
+    about: "Memory of which one part is in use and the other holds the same again and again, and \
+            that the kernel may merge (KSM).",
+    params: Merge::PARAMS,
+    metrics: joined![&["ops_per_s", "merged_mib"], FILLED],
+    ..BUILT_IN
+};
+
+pub(super) const TEXT: Kind = Kind {
+    name: "text",
+    about: "Calls functions all over a large program text, in a file in memory (x86-64).",
+    params: Text::PARAMS,
+    metrics: joined![&["ns_per_call", "text_huge_mib"], FILLED],
     ..BUILT_IN
 };
 

@@ -21,8 +21,9 @@ use serde::{Serialize, Serializer};
 
 pub use super::kind::User;
 pub use builtin::{
-    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
-    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
+    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Forks, Graph, Gups, HashJoin, HotPart,
+    Merge, Order, PARENT_METRICS, Prefork, SegmentPages, SharedSegment, Size, SparseTouch, Stride,
+    Text, Updates, Yardstick,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
@@ -93,6 +94,9 @@ tasks! {
         AllocatorChurn: AllocatorChurn = builtin::ALLOCATOR_CHURN;
         SharedSegment: SharedSegment = builtin::SHARED_SEGMENT;
         ForkCow: ForkCow = builtin::FORK_COW;
+        Prefork: Prefork = builtin::PREFORK;
+        Merge: Merge = builtin::MERGE;
+        Text: Text = builtin::TEXT;
         Stride: Stride = builtin::STRIDE;
         StressCpu: StressCpu = stress::CPU;
         StressIo: StressIo = stress::IO;

@@ -19,7 +19,7 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     let ready = talk.ready(&mut |said| progress(run, said))?;
     note(run, "", ready);
     let pid = talk.program.pid();
-    let mut manager = run.manage(&[pid])?;
+    let mut manager = run.manage(&run.pids(pid))?;
     if run.experiment().at_work {
         measure(run, &mut talk, START, common::settling(run))?;
         common::check(&mut manager)?;

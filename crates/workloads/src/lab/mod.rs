@@ -15,8 +15,11 @@ mod graph;
 mod gups;
 mod join;
 mod kit;
+mod merge;
+mod prefork;
 mod segment;
 mod stress;
+mod text;
 mod touch;
 
 use crate::kit::{allow_huge_pages, say, serve};
@@ -119,6 +122,9 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
         BuiltIn::AllocatorChurn(params) => Box::new(churn::Churn::new(params, setup)),
         BuiltIn::SharedSegment(params) => Box::new(segment::SharedSegment::new(params)?),
         BuiltIn::ForkCow(params) => Box::new(cow::ForkCow::new(params, setup)?),
+        BuiltIn::Prefork(params) => Box::new(prefork::Prefork::new(params, setup)?),
+        BuiltIn::Merge(params) => Box::new(merge::Merge::new(params, setup)?),
+        BuiltIn::Text(params) => Box::new(text::Text::new(params, setup)?),
         BuiltIn::FragmentHoles(params) => Box::new(fragment::holes(params, setup)),
         BuiltIn::FragmentPageCache(params) => Box::new(fragment::page_cache(params, setup)?),
         stressor => return stress::make(stressor, setup),

@@ -19,6 +19,8 @@ fn tiny(kind: &str) -> &'static str {
         "hash-join" => r#"{"mib":4}"#,
         "allocator-churn" => r#"{"live_mib":1}"#,
         "shared-segment" => r#"{"mib":2,"processes":1}"#,
+        "merge" => r#"{"mib":4}"#,
+        "prefork" => r#"{"mib":2,"workers":2}"#,
         "stress-cpu" | "stress-net" | "stress-switch" => "{}",
         "stress-fork" => r#"{"pages":2}"#,
         "stress-io" | "stress-read" => r#"{"file_kib":4}"#,
@@ -102,6 +104,7 @@ fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
         "stress-read",
         "stride",
         "shared-segment",
+        "text",
     ];
     let scratch = Scratch::new();
     for name in soon {
