@@ -69,6 +69,8 @@ mod lab_bench;
 mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
+#[path = "live/lab_shared.rs"]
+mod lab_shared;
 #[path = "live/lab_suite.rs"]
 mod lab_suite;
 #[path = "live/limit.rs"]
@@ -233,6 +235,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
+    all.extend(lab_shared::trials());
     all.extend(lab_suite::trials());
     all.extend(signatures::trials());
     all.extend(load::trials());
