@@ -13,7 +13,8 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
 hugewise status 812           # one program: why its memory is as it is, in words\n  \
-hugewise status --pid 812     # its numbers\n  hugewise status --map 812     # a picture of its memory\n  \
+hugewise status --pid 812     # its numbers\n  \
+hugewise status --map 812     # a picture of its memory\n  \
 hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
 hugewise status --json | jq .manager"
 )]

@@ -57,7 +57,7 @@ pub fn as_user<'a>(command: &'a mut Command, identity: &Identity) -> &'a mut Com
         set_thread_res_gid(gid, gid, gid)?;
         Ok(set_thread_res_uid(uid, uid, uid)?)
     };
-    // SAFETY: as in `own`: bare system calls between `fork` and `execve`, where there is one thread.
+    // SAFETY: as in `own`: bare system calls between `fork` and `execve`, in the only thread.
     // WHY UNSAFE: the standard library has no safe way to give a program groups.
     unsafe { own(command).pre_exec(become_it) }
 }

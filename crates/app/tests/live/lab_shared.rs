@@ -2,7 +2,9 @@
 //! with all its variants; where time does not matter, its quick form as it is shipped.
 
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, unless_busy, wait_for};
+use crate::kit::{
+    Said, Scratch, hugewise, promotes, skip, trial, trial_of_newer_kernels, unless_busy, wait_for,
+};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use hugewise_lab::shipped;
@@ -27,7 +29,7 @@ const RUN: &str = "/sys/kernel/mm/ksm/run";
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("lab_ksm_saves_as_much_beside_hugewise", merged),
+        trial_of_newer_kernels("lab_ksm_saves_as_much_beside_hugewise", merged),
         trial("lab_ksm_is_put_back_after_a_kill", merging_is_put_back),
         trial("lab_fork_prefork_stays_shared", forked),
         trial("lab_text_becomes_huge", text),

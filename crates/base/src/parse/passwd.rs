@@ -1,5 +1,5 @@
-//! `/etc/passwd` (passwd(5)): users, their names and groups; `/etc/group` (group(5)): who else is in
-//! one.
+//! `/etc/passwd` (passwd(5)): users, their names and groups; `/etc/group` (group(5)): which other
+//! groups name a user.
 
 use std::collections::{BTreeMap, BTreeSet};
 

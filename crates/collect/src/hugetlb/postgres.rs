@@ -2,9 +2,9 @@
 //! (`postgres -C shared_memory_size_in_huge_pages`, version 15 and later).
 //!
 //! The server's own program answers, as the user whom its data directory belongs to and in that
-//! user's groups, never as root, and in a session of its own. The directory is the user's: its files
-//! are read with care, as they may be links to something, or no files at all. A running server
-//! refuses: its segment is seen in `/proc` then.
+//! user's groups, never as root, and in a session of its own. The directory is the user's: its
+//! files are read with care, as they may be links to something, or no files at all. A running
+//! server refuses: its segment is seen in `/proc` then.
 
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::input::PostgresAnswer;
