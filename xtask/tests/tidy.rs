@@ -87,6 +87,16 @@ fn readme_lists_the_guests() {
     assert_eq!(made, table, "HUGEWISE_UPDATE_GOLDEN=1 cargo test -p xtask --test tidy writes it");
 }
 
+/// Words of README, as `wc -w` counts them: it is read to its end.
+const README_WORDS: usize = 1_500;
+
+#[test]
+fn readme_is_short() {
+    let readme = read("README.md").expect("README.md is there");
+    let words = readme.text.split_whitespace().count();
+    assert!(words <= README_WORDS, "{words} words, {README_WORDS} are allowed");
+}
+
 #[test]
 fn promises_name_existing_tests() {
     let spec = read("SPEC.md").expect("SPEC.md lists every promise with its test: write it");

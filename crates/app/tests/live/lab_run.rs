@@ -121,6 +121,8 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
         let pace = thp("khugepaged/scan_sleep_millisecs")?;
         Ok(runs(scratch).len() == 1 && pace == PACE && !workloads().is_empty())
     })?;
+    let said = hugewise(["status", "--top", "1"])?.out;
+    ensure!(said.starts_with("An experiment runs ("), "{said}");
     let made = lab_directories().difference(&before).next().cloned();
     let directory = made.context("the experiment has no directory")?;
     drop(lab);

@@ -6,7 +6,8 @@ use self::observer::Observer;
 use crate::abandoned;
 use crate::cli::DaemonArgs;
 use crate::control::{self, Verb};
-use crate::render::view::status::Seen;
+use crate::render::view::status::{Occupant, Seen};
+use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
 use hugewise_manager::reason::SkipReason;
@@ -72,7 +73,9 @@ impl Teller {
                 self.observer = None;
                 None
             }
-            Seen::Absent { .. } | Seen::Unknown => self.observed(&mut missing),
+            Seen::Absent { .. } | Seen::Elsewhere { .. } | Seen::Unknown => {
+                self.observed(&mut missing)
+            }
         };
         Told { manager, own, missing }
     }
@@ -117,12 +120,23 @@ pub(super) fn ask_manager(
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
         Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => Seen::Absent { left: abandoned::changed(root, state_dir) },
+        Ok(None) => {
+            occupied().unwrap_or_else(|| Seen::Absent { left: abandoned::changed(root, state_dir) })
+        }
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
             Seen::Unknown
         }
     }
+}
+
+/// What has the machine where no manager listens.
+fn occupied() -> Option<Seen> {
+    let both = [(Role::Lab, Occupant::Experiment), (Role::Manager, Occupant::Manager)];
+    both.into_iter().find_map(|(lock, role)| {
+        let holder = held_by(lock)?.to_string();
+        Some(Seen::Elsewhere { role, holder })
+    })
 }
 
 /// A running manager knows more about its targets than one scan shows: what it promoted, what

@@ -4,9 +4,9 @@
 
 use crate::render::exposition::{Labels, Metric, Type};
 use crate::render::text::capital;
-use crate::render::view::status::Seen;
 use crate::render::view::status::fields::{self, Field, Kind, Value};
 use crate::render::view::status::values::Machine;
+use crate::render::view::status::{Occupant, Seen};
 use hugewise_base::escape::printable;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_evidence::hugetlb::facts::Pool;
@@ -56,9 +56,9 @@ pub(crate) fn metrics(facts: &Facts) -> Vec<Metric> {
     machine(&mut all, facts);
     pools(&mut all, &facts.pools);
     let up = match &facts.manager {
-        Seen::Running(_) => Some(1.0),
+        Seen::Running(_) | Seen::Elsewhere { role: Occupant::Manager, .. } => Some(1.0),
         Seen::Absent { .. } => Some(0.0),
-        Seen::Unknown => None,
+        Seen::Elsewhere { role: Occupant::Experiment, .. } | Seen::Unknown => None,
     };
     all.gauge("manager_up", "1 while a manager runs, 0 while none does.", up);
     if let Some(status) = facts.manager.status() {

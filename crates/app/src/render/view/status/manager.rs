@@ -34,6 +34,9 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
             out.push_str(&paint.bad(&line("Left changed", &killed(left))));
             return out;
         }
+        Seen::Elsewhere { role, holder } => {
+            return heading("MANAGER", &role.sentence(holder), paint);
+        }
         Seen::Unknown => return heading("MANAGER", "unknown", paint),
     };
     let dry = if manager.dry_run { ", dry run: nothing is changed" } else { "" };

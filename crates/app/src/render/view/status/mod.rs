@@ -13,7 +13,7 @@ pub(crate) mod values;
 
 use self::fields::{Field, TARGET};
 use self::parts::{cell, heading};
-pub(crate) use self::values::{Seen, View};
+pub(crate) use self::values::{Occupant, Seen, View};
 use crate::render::colour::Paint;
 use crate::render::{number, text};
 use hugewise_base::escape::printable;
@@ -526,6 +526,19 @@ pub(crate) mod tests {
         assert!(render(&view, Paint::plain()).contains("not known whether there are partially"));
         let all_huge = TargetStatus { huge: blind.populated, ..blind };
         assert_eq!(fields::known_bloat(&all_huge), Some(Bytes(0)));
+    }
+
+    #[test]
+    fn what_has_the_machine_is_named_and_nothing_is_advised_that_would_be_refused() {
+        for (role, words) in [
+            (Occupant::Experiment, "An experiment runs ('hugewise lab', pid 12): "),
+            (Occupant::Manager, "A manager runs (pid 12), and its socket is elsewhere"),
+        ] {
+            let manager = Seen::Elsewhere { role, holder: "pid 12".to_owned() };
+            let said = summary::summary(&View { manager, ..sample() });
+            assert!(said.starts_with(words), "{said}");
+            assert!(!said.contains("'hugewise manage'"), "{said}");
+        }
     }
 
     #[test]

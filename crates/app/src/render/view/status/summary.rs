@@ -26,6 +26,11 @@ pub(crate) fn summary(view: &View) -> String {
                 n => format!("{n} settings are"),
             }
         ),
+        Seen::Elsewhere { role, holder } => {
+            let mut sentence = role.sentence(holder);
+            sentence[..1].make_ascii_uppercase();
+            sentence + "."
+        }
         Seen::Unknown => "Whether a manager runs is unknown.".to_owned(),
     };
     first + rest

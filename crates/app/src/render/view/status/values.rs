@@ -17,8 +17,41 @@ pub(crate) enum Seen {
         /// Settings that one which was killed has left changed.
         left: Vec<String>,
     },
+    /// Nobody listens, and yet no manager can be started: one that listens elsewhere, or an
+    /// experiment, has the machine.
+    Elsewhere {
+        /// Which of the two.
+        role: Occupant,
+        /// Its process, as far as it can be seen.
+        holder: String,
+    },
     /// It could not be asked; the view's `missing` says why.
     Unknown,
+}
+
+/// What has the machine where no manager answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Occupant {
+    /// `hugewise lab run`: settings are those of its variants.
+    Experiment,
+    /// A manager with another socket.
+    Manager,
+}
+
+impl Occupant {
+    /// A sentence about it, without its end.
+    pub(crate) fn sentence(self, holder: &str) -> String {
+        match self {
+            Self::Experiment => format!(
+                "an experiment runs ('hugewise lab', {holder}): settings are its own until it \
+                 ends, and no manager can start"
+            ),
+            Self::Manager => format!(
+                "a manager runs ({holder}), and its socket is elsewhere: give its '--run-dir'"
+            ),
+        }
+    }
 }
 
 impl Seen {
@@ -26,7 +59,7 @@ impl Seen {
     pub(crate) fn status(&self) -> Option<&ManagerStatus> {
         match self {
             Self::Running(status) => Some(status),
-            Self::Absent { .. } | Self::Unknown => None,
+            Self::Absent { .. } | Self::Elsewhere { .. } | Self::Unknown => None,
         }
     }
 }

@@ -148,6 +148,7 @@ fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
             (text, palette.bad())
         }
         Seen::Absent { .. } => ("none: 'hugewise manage' starts one".to_owned(), plain),
+        Seen::Elsewhere { role, holder } => (role.sentence(holder), plain),
         Seen::Unknown => ("unknown".to_owned(), palette.warn()),
     };
     let rest = usize::from(columns).saturating_sub(10);
