@@ -7,7 +7,9 @@ mod rules;
 
 use rules::citations::{self, Tree};
 use rules::imports::Import;
-use rules::{Problem, TextFile, circles, collect, deps, imports, limits, promises, targets, walls};
+use rules::{
+    Problem, TextFile, circles, collect, deps, english, imports, limits, promises, targets, walls,
+};
 use std::fs;
 use std::process::Command;
 use xtask::{guests, workspace_root};
@@ -41,6 +43,11 @@ fn files_are_short() {
 #[test]
 fn lines_are_narrow() {
     check(&[".rs"], limits::wide_lines);
+}
+
+#[test]
+fn documents_and_help_are_plain() {
+    check(&[".md", ".rs"], english::odd_words);
 }
 
 #[test]

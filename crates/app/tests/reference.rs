@@ -100,7 +100,7 @@ fn hugetlb() {
     let mut warnings = head("key | meaning | what you can do | `apply`");
     for kind in WarningKind::ALL {
         let (key, (means, remedy)) = (kind.key(), kind.text());
-        let apply = if kind.refuses() { "refuses" } else { "goes on" };
+        let apply = if kind.refuses() { "refuses" } else { "continues" };
         let _ = writeln!(warnings, "| `{key}` | {means} | {remedy} | {apply} |");
     }
     let mut left_out = head("key | meaning | what you can do");

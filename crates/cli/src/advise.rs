@@ -49,7 +49,7 @@ hugewise advise                   # is this host as its products want it?\n  \
 hugewise advise --pid 812         # one program\n  \
 hugewise advise --estimate before # what each way to have huge pages would cost\n  \
 hugewise advise show mongodb      # the rules of a product\n  \
-hugewise advise apply --dry-run   # what would be changed, and whom it touches\n  \
+hugewise advise apply --dry-run   # what would be changed, and which processes it touches\n  \
 hugewise advise run --thp never -- redis-server --port 7000")]
 pub struct AdviseArgs {
     /// Only these processes (repeat, or separate by commas or blanks)

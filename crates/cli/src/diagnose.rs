@@ -79,7 +79,7 @@ pub struct DiagnoseArgs {
     ///
     /// Read-only: INFO before and after the machine is watched, SLOWLOG GET and LATENCY LATEST. The
     /// password is taken from the environment variable REDISCLI_AUTH. Arguments of commands are not
-    /// kept. A server that does not answer is named, and the diagnosis goes on without it.
+    /// kept. A server that does not answer is named, and the diagnosis continues without it.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "files")]
     pub redis: Vec<String>,
     /// Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// What `hugetlb` does.
 #[derive(Debug, Subcommand)]
 pub enum HugetlbCommand {
-    /// How many pages, for whom, and how much memory remains for everybody else; changes nothing
+    /// How many pages, for which programs, and how much memory remains for others; changes nothing
     Plan(HugetlbPlanArgs),
     /// Give the pools their planned size; old values are kept for 'revert'
     Apply(HugetlbApplyArgs),

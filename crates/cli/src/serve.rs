@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
-#[command(after_help = "Whoever asks needs the token: the page in its URL, which is printed, and \
+#[command(after_help = "Each request needs the token: the page in its URL, which is printed, and \
 Prometheus as 'authorization: {credentials_file: FILE}'. What comes over the network is read by \
 a process of its own, which gives up all rights where this is started as root.\n\n\
 Exit codes: 0 ended by a signal, 1 error, 2 usage, 6 refused by a safety rule.\n\n\

@@ -66,7 +66,7 @@ fn strangers(config: &Config, users: &BTreeSet<String>) -> Vec<String> {
     let unknown: BTreeSet<_> = named.filter(|(_, name)| !is_known(name)).collect();
     let said = unknown.into_iter().map(|(kind, name)| {
         format!(
-            "a {kind} is for the user '{name}', whom /etc/passwd does not have: it matches nothing \
+            "a {kind} is for the user '{name}', who is not in /etc/passwd: it matches nothing \
              on this machine"
         )
     });

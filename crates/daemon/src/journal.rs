@@ -175,8 +175,8 @@ impl Journal {
         self.complained = Some(Instant::now());
         let (path, lost) = (self.path.display(), counted(self.lost, "record", "records"));
         note(&format!(
-            "journal {path}: {why}; {lost} lost so far; the manager goes on and tries \
-             again with the next records (free space on that disk, or give --journal FILE)"
+            "journal {path}: {why}; {lost} lost so far; the manager keeps running and \
+             tries again with the next records (free space on that disk, or give --journal FILE)"
         ));
     }
 }

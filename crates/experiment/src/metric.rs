@@ -76,8 +76,8 @@ metrics! {
     "machine_huge_faults" "" Neither 0: "Those of them that got a huge page.";
     "machine_huge_fallbacks" "" Lower 0: "Those that wanted a huge page and got base pages.";
     "machine_compact_stalls" "" Lower 0: "Times that a program itself had to compact memory.";
-    "machine_collapses" "" Neither 0: "Regions that became huge, whoever did it.";
-    "machine_splits" "" Neither 0: "Huge pages that were split, whoever did it.";
+    "machine_collapses" "" Neither 0: "Regions that became huge, whatever made them so.";
+    "machine_splits" "" Neither 0: "Huge pages that were split, whatever split them.";
     "manager_cpu_s" "s" Lower 2: "CPU time of hugewise's manager.";
     "manager_cpu_percent" "%" Lower 2: "CPU time of hugewise's manager, of one core.";
     "manager_rss_mib" "MiB" Lower 1: "Resident memory of hugewise's manager.";

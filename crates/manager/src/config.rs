@@ -273,7 +273,7 @@ pub struct Controller {
     pub cpu_percent: f64,
     /// So many seconds' worth of it may be used at once, after as long without any: a program is
     /// huge at once that starts on a quiet machine. Half of what lies beyond one second is kept for
-    /// users on whom little was spent lately. Default 10, at which 500 ms make 2 GiB of base pages
+    /// users on which little was spent lately. Default 10, at which 500 ms make 2 GiB of base pages
     /// huge (`docs/measurements.md#defaults-by-choice`).
     pub cpu_burst_s: f64,
     /// CPU time that nobody else wants, in percent of one core, for warming destinations ahead.
@@ -328,7 +328,7 @@ pub struct Watermark {
     pub cgroup_usage_low_percent: f64,
     /// Programs stall for memory when some of them wait for it for this share of time (PSI, for
     /// the machine and for each cgroup). Default 10: the example of the kernel's documentation
-    /// reacts at 15 (`Documentation/accounting/psi.rst`), and hugewise comes before whoever kills.
+    /// reacts at 15 (`Documentation/accounting/psi.rst`), and hugewise acts before an OOM killer.
     pub stall_percent: f64,
     /// While programs stall, memory is short below this share of MemTotal already. Default 15.
     /// Above it they wait for something else: for free blocks, or at the limit of a cgroup.

@@ -208,7 +208,7 @@ fn alone(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<InstanceLock>> {
             Err(LockError::Taken(role, Holder::Outside)) => note(&unseen(role)),
             Err(LockError::Taken(role, holder)) => return Err(refused(role, holder)),
             Err(LockError::Missing(..)) => {}
-            Err(error @ LockError::Io(..)) => note(&format!("{error}: goes on without")),
+            Err(error @ LockError::Io(..)) => note(&format!("{error}: continues without it")),
         }
     }
     Ok(locks)

@@ -67,7 +67,10 @@ const KEYS: &[(&str, &str)] = &[
     ("metric.unit", "unit of a metric that no table knows"),
     ("metric.better", "its good direction: `lower`, `higher` or `neither`"),
     ("stop.repetitions", "repetitions of every variant"),
-    ("stop.max_repetitions", "go on up to this many until interval_percent is reached; 0: do not"),
+    (
+        "stop.max_repetitions",
+        "continue up to this many until interval_percent is reached; 0: do not",
+    ),
     (
         "stop.interval_percent",
         "enough when the ratio's interval of every deciding metric is narrower than this, percent",

@@ -147,7 +147,7 @@ fn incomplete(runs: Runs) -> Option<String> {
     (runs.taken < runs.planned).then(|| {
         let planned = counted(runs.planned, "planned run", "planned runs");
         format!(
-            "Only {} of {planned} took place; start it again and it goes on, unless \
+            "Only {} of {planned} took place; start it again and it continues, unless \
              [stop] max_minutes has ended it.",
             runs.taken
         )

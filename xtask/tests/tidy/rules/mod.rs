@@ -6,6 +6,7 @@
 pub(crate) mod circles;
 pub(crate) mod citations;
 pub(crate) mod deps;
+pub(crate) mod english;
 pub(crate) mod imports;
 pub(crate) mod limits;
 pub(crate) mod promises;

@@ -97,7 +97,7 @@ fn conclusion(verdicts: &Verdicts) -> String {
     let found = match &accepted[..] {
         [] if verdicts.left > 0 => {
             let left = counted(verdicts.left as u64, "trial is", "trials are");
-            format!("{left} left: the same command goes on.")
+            format!("{left} left: the same command continues.")
         }
         [] => "None of these hypotheses was confirmed: the cause is another one, or takes more \
                trials to tell."

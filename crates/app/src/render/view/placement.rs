@@ -65,8 +65,8 @@ fn busy(host: &HostLoad, placement: &Placement, paint: Paint) -> String {
             'pidstat -u 1', 'top -b' and 'hugewise record' name programs",
         );
     }
-    let spread = "no process that is named here would make it better: the load is to be spread by \
-        whoever sends it, or its work to be made less";
+    let spread = "to move a process that is named here would not make it better: spread the load \
+        where it is sent, or make its work less";
     let best = placement.moves.iter().find(|one| one.from == host.name);
     text += &wrap("  Move  ", &best.map_or_else(|| spread.to_owned(), of_move));
     text

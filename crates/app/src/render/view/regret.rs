@@ -17,7 +17,7 @@ const VERDICTS: [(Verdict, &str, &str); 4] = [
     (
         Verdict::Inconclusive,
         "inconclusive",
-        "Inconclusive: the bar lies in the interval, or there is none yet",
+        "Inconclusive: the bar is within the interval, or there is none yet",
     ),
     (Verdict::Holds, "holds", "Holds, with the whole interval"),
     (Verdict::Reported, "reported", "Reported: peaks have no bar"),

@@ -39,12 +39,12 @@ pub(crate) fn summary(view: &View) -> String {
 fn running(manager: &ManagerStatus) -> String {
     let mode = printable(&manager.mode);
     let dry = if manager.dry_run { " as a dry run" } else { "" };
-    let whom = match &manager.pids {
+    let served = match &manager.pids {
         None => String::new(),
         Some(pids) if pids.len() == 1 => format!(" for process {} only", pids[0]),
         Some(pids) => format!(" for {} chosen processes only", pids.len()),
     };
-    let begin = format!("A manager runs in mode '{mode}'{dry}{whom}");
+    let begin = format!("A manager runs in mode '{mode}'{dry}{served}");
     if manager.paused {
         return format!("{begin} and is paused: 'hugewise manage resume' lets it go on.");
     }
