@@ -142,7 +142,13 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
     let off = |charged: f64, held: f64| 100.0 * (charged / held - 1.0);
     ensure!(off(sum(&charged), sum(&held)) >= -WITHIN_PERCENT, "too little: {said}");
     // A call that lost its CPU outside the lock is charged with that: not many do.
-    let over = off(median(charged.clone()), median(held));
+    // Each call has one hold of its own, in their order; the shortest are those of moments.
+    let mut shortest = held.clone();
+    shortest.sort_by(f64::total_cmp);
+    let moments = held.len().saturating_sub(charged.len());
+    let of_calls = held.iter().filter(|held| !shortest[..moments].contains(held));
+    let over: Vec<f64> = charged.iter().zip(of_calls).map(|(c, held)| off(*c, *held)).collect();
+    let over = median(over);
     ensure!(over <= WITHIN_PERCENT, "too much, by {over:.0} %: {said}");
     let asleep = journal.iter().filter(|record| record["asleep"] == true).count();
     ensure!(asleep * 10 <= charged.len(), "{asleep} calls were taken for unnoticed");
