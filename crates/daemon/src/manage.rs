@@ -238,7 +238,7 @@ fn finish(manager: &Manager, mut sink: FileSink, why: &str, options: &Options, e
     let missed = guarantee.is_some_and(|guarantee| !guarantee.reached);
     let code = if failed || blind || missed { exit::PARTIAL } else { exit::OK };
     let rehearsal = (sink.dry_run || manager.mode() == Mode::Observe).then(|| Rehearsal {
-        settings: rehearsed(manager, options),
+        settings: (manager.mode() != Mode::Observe).then(|| rehearsed(manager, options)),
         lock_share_percent: manager.config().controller.lock_share_percent,
     });
     let ending = Ending {

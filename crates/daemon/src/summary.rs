@@ -14,6 +14,10 @@ const NOBODY_GIVES_BACK: &str = "From now on nobody gives back what these region
     program frees a part of it: leave 'hugewise manage' running for that, or run 'hugewise manage \
     --give-back --once' later.\n";
 
+/// Of a run in mode `observe`.
+const OWNS_NONE: &str = "Mode 'observe' has no settings of its own: '--dry-run' names those that \
+    another mode changes.\n";
+
 /// What became of a guarantee.
 fn guaranteed(guarantee: &Guarantee) -> String {
     let is = guarantee.coverage_percent.map_or("an unknown part".into(), |is| format!("{is:.1} %"));
@@ -31,8 +35,9 @@ fn guaranteed(guarantee: &Guarantee) -> String {
 /// What a run that changes nothing would have done.
 #[derive(Debug)]
 pub(crate) struct Rehearsal {
-    /// Settings of the kernel that it would have changed, one to a line.
-    pub(crate) settings: Vec<String>,
+    /// Settings of the kernel that it would have changed, one to a line; `None`: in mode `observe`,
+    /// which owns none.
+    pub(crate) settings: Option<Vec<String>>,
     /// The part of a program's time for which its lock may be held, percent.
     pub(crate) lock_share_percent: f64,
 }
@@ -41,7 +46,8 @@ impl Rehearsal {
     /// Says it, after what the run has decided.
     fn text(&self, status: &ManagerStatus, region: Geometry) -> String {
         let waiting = |target: &TargetStatus| {
-            target.not_promoted.get(&SkipReason::WithheldByMode).copied().unwrap_or(0)
+            let would = [SkipReason::WithheldByMode, SkipReason::Scheduled];
+            would.iter().filter_map(|reason| target.not_promoted.get(reason)).sum::<u64>()
         };
         let regions: u64 = status.targets.iter().map(waiting).sum();
         let mut text = format!(
@@ -63,9 +69,10 @@ impl Rehearsal {
             );
         }
         text.push_str(".\n");
-        match self.settings.as_slice() {
-            [] => text.push_str("Would change no setting of the kernel.\n"),
-            settings => {
+        match self.settings.as_deref() {
+            None => text.push_str(OWNS_NONE),
+            Some([]) => text.push_str("Would change no setting of the kernel.\n"),
+            Some(settings) => {
                 text.push_str("Would change these settings, and put them back at its end:\n");
                 settings.iter().for_each(|line| text.extend(["  ", line, "\n"]));
             }
@@ -160,8 +167,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn redis() -> TargetStatus {
-        let not_promoted =
-            BTreeMap::from([(SkipReason::BelowThreshold, 4), (SkipReason::WithheldByMode, 66)]);
+        let not_promoted = BTreeMap::from([
+            (SkipReason::BelowThreshold, 4),
+            (SkipReason::WithheldByMode, 60),
+            (SkipReason::Scheduled, 6),
+        ]);
         TargetStatus {
             pid: 812,
             name: "redis-server".into(),
@@ -188,7 +198,7 @@ mod tests {
             Manager::new(Config::default(), Mode::Observe, Selection { named: None }, Ns(0));
         let mut status = status::manager(&manager, true, Ns(0));
         status.targets.push(redis());
-        let settings = vec!["/sys/kernel/x: always -> madvise".to_owned()];
+        let settings = Some(vec!["/sys/kernel/x: always -> madvise".to_owned()]);
         let rehearsal = Some(Rehearsal { settings, lock_share_percent: 1.5 });
         let (why, geometry) = ("nothing is left to do", Geometry::X86_64);
         let ending = Ending { why, once: true, guarantee: None, rehearsal, geometry };
