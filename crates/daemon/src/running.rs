@@ -8,6 +8,7 @@ use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
 use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_manager::guarantee;
+use hugewise_manager::limits::making::Making;
 use hugewise_manager::record::Record;
 
 /// When the loop ends by itself.
@@ -107,7 +108,7 @@ pub(crate) fn actuator_config(config: &Config) -> ActuatorConfig {
     ActuatorConfig {
         allow_under_never: config.promote.allow_under_never,
         mixed_nodes: config.promote.mixed_nodes,
-        make_blocks: config.promote.make_blocks,
+        making: Making::of(config),
         fmfi_high: config.watermark.fmfi_high,
         warm_cpu_percent: config.controller.warm_cpu_percent,
     }

@@ -31,6 +31,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         mem_free: memory.mem_free_bytes.map(Bytes),
         fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
         free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
+        khugepaged_defrag: khugepaged_defrag(root),
         nodes: zones.as_ref().map(|z| nodes(z, geometry)).unwrap_or_default(),
         sizes: sizes(root, geometry, zones.as_deref()),
         frees_zeros: None,
@@ -103,6 +104,12 @@ fn collapses(count: impl Fn(&str) -> Option<u64>) -> Option<SizeCollapses> {
 pub fn nodes_with_memory(root: &Root) -> Option<BTreeSet<u32>> {
     let list = root.read_line("sys/devices/system/node/has_memory").ok()?;
     parse::cpulist::parse(&list).ok()
+}
+
+/// Whether khugepaged may reclaim and compact for a huge page.
+pub(crate) fn khugepaged_defrag(root: &Root) -> Option<bool> {
+    let text = root.read_line(format!("{THP_DIR}/khugepaged/defrag")).ok()?;
+    Some(text.trim().parse::<u64>().ok()? > 0)
 }
 
 /// Free blocks of huge-page size, counted in huge pages; `None` where `/proc/buddyinfo` cannot be

@@ -6,6 +6,8 @@ use hugewise_base::parse::buddyinfo::ZoneFree;
 use hugewise_base::parse::meminfo::{self, MemInfo};
 use hugewise_base::parse::pagetypeinfo;
 use hugewise_base::units::{Bytes, Geometry};
+use hugewise_manager::config::MakeBlocks;
+use hugewise_manager::limits::making::{Making, Memory};
 use hugewise_manager::room::Room;
 use std::collections::BTreeMap;
 
@@ -46,29 +48,61 @@ pub fn rooms(root: &Root, geometry: Geometry) -> Rooms {
         only.total = memory.mem_total_bytes.map(Bytes);
         only.available = memory.mem_available_bytes.map(Bytes);
     } else {
-        nodes.iter_mut().for_each(|room| of_several(root, room, &memory));
+        for room in &mut nodes {
+            let Some(node) = room.node else { continue };
+            (room.total, room.available) = of_several(root, node, &memory);
+        }
     }
     Rooms { nodes, missing }
 }
 
-/// The memory of one node of several. The kernel says for the machine only what page cache it would
-/// give up: each node has a part of that as large as its part of the memory.
-fn of_several(root: &Root, room: &mut Room, machine: &MemInfo) {
-    let Some(node) = room.node else { return };
+/// Huge pages that can be had of one NUMA node, or of all of them, so many of its blocks being
+/// free. The rest is only read where none is.
+pub(crate) fn obtainable(
+    root: &Root,
+    geometry: Geometry,
+    making: Making,
+    node: Option<u32>,
+    free_huge: Option<u64>,
+) -> Option<u64> {
+    if free_huge? > 0 || making.mode == MakeBlocks::Never {
+        return free_huge;
+    }
+    let (total, available) = memory_of(root, node);
+    let khugepaged_defrag = machine::khugepaged_defrag(root);
+    making.obtainable(&Memory { total, available, free_huge, khugepaged_defrag }, geometry)
+}
+
+/// All memory of the machine, or of one of its NUMA nodes, and what of it is available; `None`:
+/// unknown.
+fn memory_of(root: &Root, node: Option<u32>) -> (Option<Bytes>, Option<Bytes>) {
+    let text = root.read_text("proc/meminfo").unwrap_or_default();
+    let machine = meminfo::parse(&text).value;
+    match node {
+        Some(node) => of_several(root, node, &machine),
+        None => (machine.mem_total_bytes.map(Bytes), machine.mem_available_bytes.map(Bytes)),
+    }
+}
+
+/// The memory of one node of several, and what of it is available. The kernel says for the machine
+/// only what page cache it would give up: each node has a part of that as large as its part of the
+/// memory.
+fn of_several(root: &Root, node: u32, machine: &MemInfo) -> (Option<Bytes>, Option<Bytes>) {
     let file = format!("sys/devices/system/node/node{node}/meminfo");
     let text = root.read_text(file).unwrap_or_default();
     let begin = format!("Node {node} ");
     let lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
     let own = meminfo::parse(&lines.map(|line| format!("{line}\n")).collect::<String>()).value;
-    room.total = own.mem_total_bytes.map(Bytes);
+    let mut available = None;
     let all = (machine.mem_total_bytes, machine.mem_free_bytes, machine.mem_available_bytes);
     if let (Some(total), Some(free)) = (own.mem_total_bytes, own.mem_free_bytes)
-        && let (Some(of_all), Some(all_free), Some(available)) = all
+        && let (Some(of_all), Some(all_free), Some(all_available)) = all
     {
         let part = 100.0 * total as f64 / of_all.max(1) as f64;
-        let cache = Bytes(available.saturating_sub(all_free));
-        room.available = Some(Bytes(free) + cache.percent(part));
+        let cache = Bytes(all_available.saturating_sub(all_free));
+        available = Some(Bytes(free) + cache.percent(part));
     }
+    (own.mem_total_bytes.map(Bytes), available)
 }
 
 fn of_nodes(zones: Vec<ZoneFree>) -> BTreeMap<u32, Vec<ZoneFree>> {

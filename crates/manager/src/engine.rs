@@ -338,12 +338,15 @@ impl Manager {
     }
 
     /// When the next tick begins where it comes early: at once when more is to be seen, or full
-    /// queues were not all and nothing is left of them (`drained`); when a wait ends or something
-    /// has settled.
+    /// queues were not all and nothing is left of them (`drained`); when a wait ends, that after a
+    /// failed allocation among them, or something has settled.
     fn next_tick(&self, drained: bool, begin: Ns, now: Ns) -> Ns {
         let at_once = self.sees_more || (self.plan.more && drained);
         let changed = self.plan.until.map_or(Ns(u64::MAX), |at| at.max(begin + SHORTEST_TICK));
-        let due = if at_once { now } else { changed };
+        // A failure's wait may end before the tick does.
+        let again = self.state.limits.backoffs.allocation(now);
+        let again = again.map_or(changed, |at| at.max(begin + SHORTEST_TICK));
+        let due = if at_once { now } else { changed.min(again) };
         due.max(self.state.limits.budgets.overhead.ready_at(0.0, now))
     }
 
@@ -400,6 +403,16 @@ impl Manager {
             }
             !queue.is_empty()
         });
+    }
+
+    /// Takes the next decision about this target, or where promotions came to nothing lately one
+    /// of another part of its memory.
+    fn next_decision(&self, queues: &mut Queues, id: ProcId) -> Option<Decision> {
+        let queue = queues.get_mut(&id)?;
+        let promotes = |decision: &Decision| decision.action == Action::Promote;
+        let promotions = queue.iter().take_while(|decision| promotes(decision)).count();
+        let suspension = &self.state.programs.targets.get(&id)?.suspension;
+        queue.remove(suspension.next_of(promotions))
     }
 
     /// Whether another user than that of `id` waits for anything.
@@ -480,7 +493,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         }
         let now = world.now();
         manager.bar(&mut queues, now);
-        let Some(mut decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
+        let Some(mut decision) = manager.next_decision(&mut queues, turn.target) else {
             continue;
         };
         if !manager.is_still_open(&decision, now) {

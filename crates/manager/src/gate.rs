@@ -183,7 +183,8 @@ pub struct MachineFacts {
     pub short: bool,
     /// A huge page could not be allocated a moment ago.
     pub allocation_waits: bool,
-    /// Free blocks; `None`: unknown, or the kernel is to make one (`promote.make_blocks`).
+    /// Huge pages that can be had: free blocks, and those that the kernel may make
+    /// (`promote.make_blocks`); `None`: unknown.
     pub free_huge: Option<u64>,
 }
 
@@ -215,7 +216,7 @@ impl MachineFacts {
             too_large: budgets::call_prior(machine.geometry) > Ns::ms(config.promote.call_most_ms),
             short: state.limits.pressure.on_machine().is_some(),
             allocation_waits: state.limits.backoffs.allocation(now).is_some(),
-            free_huge: machine.free_huge.filter(|_| !config.promote.make_blocks),
+            free_huge: state.obtainable(),
         })
     }
 }
@@ -260,7 +261,7 @@ pub struct CheckFacts {
     pub written: u32,
     /// Populated base pages without which the decision would have been another one.
     pub min_populated: u16,
-    /// Free blocks; `None`: unknown, or the kernel is to make one.
+    /// As in [`MachineFacts`].
     pub free_huge: Option<u64>,
 }
 
@@ -269,7 +270,7 @@ pub struct CheckFacts {
 pub struct NodeFacts {
     /// Its pages lie on several nodes, and that is not meant.
     pub mixed: bool,
-    /// Free blocks of its node; `None`: unknown, or of no importance.
+    /// ... of its node; `None`: unknown, or of no importance.
     pub free_huge: Option<u64>,
     /// It would waste memory, and the node's free memory is in pieces.
     pub wastes_scarce: bool,

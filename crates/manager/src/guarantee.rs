@@ -1,6 +1,6 @@
 //! `manage --guarantee`: so much of a program is to be huge, at once, or it is said why not.
 
-use crate::config::{CompactMode, Config, PolicyKind};
+use crate::config::{CompactMode, Config, MakeBlocks, PolicyKind};
 use crate::engine::Manager;
 use crate::monitors::GuestMemory;
 use crate::reason::SkipReason;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// blocks are made for it. What holds programs up stays as it is configured: the lock share, which
 /// threads that sleep are charged little of, and the memory that must stay available.
 pub fn rule(mut config: Config) -> Config {
-    config.promote.make_blocks = true;
+    config.promote.make_blocks = MakeBlocks::Always;
     config.promote.watch_ms = 0;
     config.compact.mode = CompactMode::On;
     config.compact.cpu_percent = 100.0;

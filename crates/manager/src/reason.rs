@@ -140,10 +140,10 @@ named! {
     WithheldByMode = "withheld_by_mode":
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
-        "free memory; with compact.mode 'on' the kernel makes blocks of small pieces";
+        "free memory: blocks are made while enough is available (promote.make_blocks)";
     NoFreeHugePageOnNode = "no_free_huge_page_on_node":
         "no free block of huge page size on the NUMA node of its pages",
-        "free memory there; with compact.mode 'on' the kernel makes blocks of small pieces";
+        "free memory there: blocks are made while enough is available (promote.make_blocks)";
     NodeInPieces = "node_in_pieces":
         "would waste memory, and the free memory of its NUMA node is in pieces",
         "free memory there, or raise watermark.fmfi_high";

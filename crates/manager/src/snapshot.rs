@@ -274,6 +274,10 @@ pub struct MachineSample {
     pub fmfi: Option<f64>,
     /// Free blocks of at least huge-page order, counted in huge pages.
     pub free_huge: Option<u64>,
+    /// Whether khugepaged may reclaim and compact for a huge page (`khugepaged/defrag`); `None`:
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub khugepaged_defrag: Option<bool>,
     /// Free memory of each NUMA node; none where that is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeFree>,
@@ -323,6 +327,7 @@ impl MachineSample {
             mem_free: Some(Bytes::mib(8 << 10)),
             fmfi: Some(0.0),
             free_huge: Some(4096),
+            khugepaged_defrag: None,
             nodes: Vec::new(),
             sizes: Vec::new(),
             frees_zeros: Some(true),

@@ -38,6 +38,8 @@ enum By {
     /// The one in which neighbours can starve nobody: limits are shared out by user, attempts that
     /// come to nothing count, splits have a lock budget of their own.
     Neighbours,
+    /// The one that asks elsewhere after attempts that came to nothing.
+    Spread,
 }
 
 macro_rules! recordings {
@@ -58,7 +60,7 @@ const RECORDINGS: &[Recorded] = recordings! {
     "budget" Ingens 7 Recorder,
     "dense" Ingens 32 Recorder,
     "dry-run" Ingens 32 Recorder,
-    "fork" Ingens 48 Neighbours,
+    "fork" Ingens 48 Spread,
     "guard" Guard 40 Recorder,
     "observe" Observe 24 Recorder,
     "partially-mapped" Ingens 40 Recorder,

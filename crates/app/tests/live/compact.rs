@@ -2,7 +2,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
+use crate::kit::{Scratch, number, promotes, skip, trial, trial_of_oldest_kernel, wait_for};
 use crate::machine::{Turn, geometry, here};
 use crate::manager::{Manage, journal};
 use crate::promote::FAST;
@@ -26,6 +26,8 @@ const X86_64_PAGE: usize = 4096;
 const PROMOTED: u64 = 30;
 /// How eagerly the kernel compacts on its own. Only a virtual machine's is changed.
 const PROACTIVENESS: &str = "/proc/sys/vm/compaction_proactiveness";
+/// Whether khugepaged may reclaim and compact. Only a virtual machine's is changed.
+const KHUGEPAGED_DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
 /// What the kernel takes to end a run, and a busy host to give the CPU back: measured are 15 ms.
 const OVERSTAY: Duration = Duration::from_secs(2);
 
@@ -33,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_compaction_run_is_bounded_and_ends_when_told", bounded),
         trial("compaction_makes_blocks_for_waiting_promotions", makes_blocks),
+        trial_of_oldest_kernel("blocks_are_made_where_memory_is_available", asks_the_kernel),
         trial("compaction_keeps_a_reserve_of_blocks", keeps_a_reserve),
     ]
 }
@@ -186,7 +189,8 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     let _taken = take_all_blocks()?;
     let scratch = Scratch::new()?;
     let pid = hold.pid();
-    let on = "--set compact.mode=on --set compact.cpu_percent=50 --set track.by=[]";
+    let on = "--set compact.mode=on --set compact.cpu_percent=50 --set track.by=[] \
+              --set promote.make_blocks=never";
     let manager = Manage::new(&scratch, &format!("--pid {pid} --for 1h {FAST} {on}")).start()?;
     let runs = |s: &Value| s["compaction"]["totals"]["runs"].as_u64() >= Some(1);
     manager.wait("a run", runs)?;
@@ -207,6 +211,35 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     ensure!(won >= PROMOTED, "{won} blocks were made in {} runs", runs.len());
     init::say(&format!("{won} blocks made in {} runs: {}", runs.len(), runs[0]));
     Ok(())
+}
+
+/// Free blocks or not, while memory is available the kernel makes those that promotions need,
+/// unless it is forbidden to khugepaged as well.
+fn asks_the_kernel(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if !init::is_guest() {
+        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
+    }
+    let kept = fragment(16)?;
+    let mut hold = Hold::start("--mib 192")?;
+    let _taken = take_all_blocks()?;
+    let scratch = Scratch::new()?;
+    let args = format!("--pid {} --for 1h {FAST} --set track.by=[]", hold.pid());
+    let defrag = fs::read_to_string(KHUGEPAGED_DEFRAG).context("khugepaged/defrag")?;
+    fs::write(KHUGEPAGED_DEFRAG, "0").context("khugepaged/defrag")?;
+    let manager = Manage::new(&scratch, &args).start()?;
+    let lacks =
+        |s: &Value| s["targets"][0]["skips"]["no_free_huge_page"].as_u64() >= Some(PROMOTED);
+    let status = manager.wait("regions without a block", lacks)?;
+    let few = status["promoted"].as_u64() < Some(PROMOTED);
+    ensure!(few, "it made blocks although khugepaged must not: {status}");
+    fs::write(KHUGEPAGED_DEFRAG, defrag.trim()).context("khugepaged/defrag")?;
+    let enough = |s: &Value| s["promoted"].as_u64() >= Some(PROMOTED);
+    let status = manager.wait("promotions", enough)?;
+    ensure!(status["compaction"]["totals"]["runs"] == 0, "memory was compacted: {status}");
+    hold.verify()?;
+    ensure!(kept.as_slice().iter().step_by(16 * page()).all(|byte| *byte == 1), "data was lost");
+    manager.stop()?.expect(0).map(drop)
 }
 
 /// What the journal has of the runs, for a reader of a failure.

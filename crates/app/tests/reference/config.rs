@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Where keys are defined.
-const SOURCES: [&str; 2] =
-    [include_str!("../../../manager/src/config.rs"), include_str!("../../../manager/src/hints.rs")];
+const SOURCES: [&str; 3] = [
+    include_str!("../../../manager/src/config.rs"),
+    include_str!("../../../manager/src/config/promote.rs"),
+    include_str!("../../../manager/src/hints.rs"),
+];
 
 /// One field of a structure, or one value of an enumeration.
 #[derive(Clone)]

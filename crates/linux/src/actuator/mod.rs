@@ -13,6 +13,7 @@ use crate::address_space;
 use crate::content::SAMPLE;
 use crate::machine;
 use crate::pages::{Frames, PageReader};
+use crate::room;
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_base::units::{Geometry, Ns};
@@ -233,6 +234,7 @@ impl Actuator {
             target.is_whole(root, decision.mapping, decision.region, self.geometry.huge)
         };
         let holes = shared_memory && (replaced || (counts.present < whole && !is_whole(target)));
+        let free = machine::free_of(root, self.geometry, None).huge;
         let facts = CheckFacts {
             thp,
             under_never: self.config.allow_under_never,
@@ -245,7 +247,7 @@ impl Actuator {
             populated: if shared_memory { decision.populated.into() } else { populated },
             written: if shared_memory { decision.populated.into() } else { written + error },
             min_populated: decision.min_populated,
-            free_huge: machine::free_huge(root, self.geometry).filter(|_| !self.config.make_blocks),
+            free_huge: room::obtainable(root, self.geometry, self.config.making, None, free),
         };
         closed(gate::check(&facts, Asked::Binding))?;
         let place = self.nodes.of(target, decision.region, self.geometry)?;

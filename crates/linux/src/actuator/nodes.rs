@@ -2,6 +2,7 @@
 
 use super::config::ActuatorConfig;
 use crate::machine;
+use crate::room;
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_base::units::{Addr, Geometry};
@@ -44,7 +45,8 @@ impl Nodes {
         let free = machine::free_of(root, geometry, Some(node));
         let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.config.fmfi_high);
         let wastes_scarce = motive == Motive::BloatBudget && in_pieces;
-        let free_huge = free.huge.filter(|_| !self.config.make_blocks);
+        let making = self.config.making;
+        let free_huge = room::obtainable(root, geometry, making, Some(node), free.huge);
         NodeFacts { mixed, free_huge, wastes_scarce }
     }
 

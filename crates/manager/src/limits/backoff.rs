@@ -8,24 +8,30 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backoff {
     until: Ns,
-    failures: u32,
+    /// The last wait; 0: no failure since the last success.
+    wait: Ns,
 }
 
 /// Cap of every back-off: one minute, khugepaged's own `alloc_sleep_millisecs` default.
 pub const CAP: Ns = Ns::s(60);
-/// First wait of everybody after a failed huge page allocation.
-pub const ALLOCATION_BASE: Ns = Ns::s(1);
+/// First wait of everybody after the kernel tried to make a huge page and failed: where page cache
+/// fills memory about every second attempt does, and takes 3 ms of CPU time, which has a budget of
+/// its own (`docs/measurements.md#blocks-made-of-page-cache`).
+pub const ALLOCATION_BASE: Ns = Ns::ms(100);
+/// ... after no block was there to ask for.
+pub const NO_BLOCK_BASE: Ns = Ns::s(1);
 /// First wait of a cgroup at its limit.
 pub const CGROUP_BASE: Ns = Ns::s(2);
+/// The next attempt is only seconds away, after waits of up to so long.
+const SOON: Ns = Ns::s(8);
 /// First wait of compaction after a run that was not worth its time, or was refused.
 pub const COMPACTION_BASE: Ns = Ns::s(10);
 
 impl Backoff {
     /// A failure at `now`.
     pub fn fail(&mut self, now: Ns, base: Ns) {
-        let wait = base.0.saturating_mul(1 << self.failures.min(16)).min(CAP.0);
-        self.failures = self.failures.saturating_add(1);
-        self.until = now + Ns(wait);
+        self.wait = Ns(self.wait.0.saturating_mul(2)).max(base).min(CAP);
+        self.until = now + self.wait;
     }
 
     /// A success: the next failure starts from the base again.
@@ -36,7 +42,7 @@ impl Backoff {
     /// Whether there were failures, but so few that the next attempt is only seconds away. Two
     /// seconds after the wait it is not: whoever wanted to try again has.
     pub fn is_fresh(&self, now: Ns) -> bool {
-        (1..=3).contains(&self.failures) && self.until + Ns::s(2) > now
+        self.wait > Ns(0) && self.wait <= SOON && self.until + Ns::s(2) > now
     }
 
     /// The end of the wait, while it lasts.
@@ -72,6 +78,11 @@ impl Backoffs {
     pub fn succeed(&mut self, cgroup: Option<&str>) {
         self.allocation.succeed();
         cgroup.and_then(|cgroup| self.cgroups.remove(cgroup));
+    }
+
+    /// No block was there to ask for.
+    pub fn finds_no_block(&mut self, now: Ns) {
+        self.allocation.fail(now, NO_BLOCK_BASE);
     }
 
     /// There are free blocks again.

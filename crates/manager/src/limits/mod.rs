@@ -12,6 +12,7 @@ pub mod fair;
 pub mod fault_size;
 pub mod huge_faults;
 pub mod ladder;
+pub mod making;
 pub mod pressure;
 pub mod shares;
 pub mod shrinking;

@@ -10,6 +10,9 @@ use hugewise_base::units::Ns;
 /// Attempts in a row without success after which the target is suspended: a few regions are
 /// always in use just then.
 const PATIENCE: u32 = 32;
+/// Attempts in a row without success after which others are tried than the next ones in order: as
+/// many as say that a mapping is refused as a whole.
+const SPREAD_AFTER: u32 = 4;
 /// The first suspension, twice as long each further time, up to [`REFUSED`]. One attempt after each
 /// tells whether it was the last.
 const BASE: Ns = Ns::s(5);
@@ -50,6 +53,18 @@ impl Suspension {
         self.wait.filter(|wait| wait.lasts(now)).map(|wait| wait.reason)
     }
 
+    /// Which of so many candidates is tried next. What is refused lies together, as what a fork
+    /// shares or ksmd merged does: after a few attempts in a row without success the next ones are
+    /// spread over all that is left, so that a program is not suspended for its first part.
+    pub fn next_of(&self, candidates: usize) -> usize {
+        if self.fruitless < SPREAD_AFTER {
+            return 0;
+        }
+        // Multiples of the golden ratio's fraction lie evenly between 0 and 1, in no short cycle.
+        let part = u64::from(self.fruitless).wrapping_mul(40_503) % 65_536;
+        usize::try_from(part * candidates as u64 / 65_536).unwrap_or(0)
+    }
+
     /// Attempts in a row without success: they count in the target's claim as if they had been
     /// served, or whoever never succeeds would be next for ever.
     pub const fn fruitless(&self) -> u32 {
@@ -75,6 +90,32 @@ mod tests {
         assert_eq!(suspension.active(now), Some(SkipReason::SharedPages));
         suspension.succeeded();
         assert_eq!(suspension.active(now), None);
+    }
+
+    /// The first half of a program is refused, and what was refused is no candidate any more.
+    #[test]
+    fn what_is_refused_in_one_part_does_not_hide_the_rest() {
+        for refused in [64_usize, 100] {
+            let mut left: Vec<usize> = (0..128).collect();
+            let (mut suspension, mut huge) = (Suspension::default(), 0);
+            while suspension.active(Ns(0)).is_none() && !left.is_empty() {
+                let next = left.remove(suspension.next_of(left.len()));
+                if next < refused {
+                    suspension.failed(SkipReason::SharedPages, Ns(0));
+                } else {
+                    suspension.succeeded();
+                    huge += 1;
+                }
+            }
+            assert_eq!(huge, 128 - refused, "{refused} are refused");
+        }
+        let mut suspension = Suspension::default();
+        for attempt in 0..PATIENCE {
+            assert!(suspension.next_of(7) < 7, "after {attempt}");
+            assert!(attempt >= SPREAD_AFTER || suspension.next_of(7) == 0);
+            suspension.failed(SkipReason::SharedPages, Ns(0));
+        }
+        assert!(suspension.active(Ns(0)).is_some(), "nothing of it can be had");
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct View<'a> {
     pub geometry: Geometry,
     /// Latest machine-wide values; `None` before the first observation.
     pub machine: Option<&'a MachineSample>,
+    /// Huge pages that can be had ([`State::obtainable`]).
+    pub obtainable: Option<u64>,
     /// Managed processes and their regions.
     pub targets: &'a BTreeMap<ProcId, Target>,
     /// Promotion thresholds in force.
@@ -48,6 +50,7 @@ impl<'a> View<'a> {
         Self {
             geometry: state.machine.geometry,
             machine: state.machine.sample.as_ref(),
+            obtainable: state.obtainable(),
             targets: &state.programs.targets,
             thresholds: state.limits.thresholds,
             pressure: &state.limits.pressure,

@@ -32,6 +32,7 @@ use crate::limits::budgets::{self, Budgets};
 use crate::limits::compaction::Compaction;
 use crate::limits::fault_size::FaultSize;
 use crate::limits::huge_faults::HugeFaultControl;
+use crate::limits::making::{Making, Memory};
 use crate::limits::pressure::Pressure;
 use crate::limits::shrinking::Shrinking;
 use crate::limits::thresholds::Thresholds;
@@ -72,8 +73,16 @@ pub(super) struct MachineState {
     pub(super) sample: Option<MachineSample>,
     /// Inspections show no page frames: this observer may not see them.
     pub(super) frames_hidden: bool,
+    /// See [`State::obtainable`].
+    obtainable: Option<u64>,
     /// Blocks that promotions took since the machine was last seen.
     taken: u64,
+}
+
+impl MachineState {
+    const fn unseen(geometry: Geometry) -> Self {
+        Self { geometry, sample: None, frames_hidden: false, obtainable: None, taken: 0 }
+    }
 }
 
 /// Programs: those that are managed, and what is known of others.
@@ -162,7 +171,7 @@ impl State {
     /// An empty state at `now`.
     pub fn new(config: &Config, geometry: Geometry, now: Ns) -> Self {
         Self {
-            machine: MachineState { geometry, sample: None, frames_hidden: false, taken: 0 },
+            machine: MachineState::unseen(geometry),
             programs: Programs { next_list: now, ..Programs::default() },
             cgroups: Cgroups {
                 memory: BTreeMap::new(),
@@ -266,14 +275,21 @@ impl State {
         self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
         self.limits.pressure.machine(&config.watermark, &machine, now);
         self.limits.compaction.observe(&machine, now);
+        let memory = Memory::from(&machine);
+        self.machine.obtainable = Making::of(config).obtainable(&memory, machine.geometry);
         self.machine.sample = Some(machine);
         self.machine.taken = 0;
     }
 
-    /// Free blocks of huge-page size: as last seen, without those that promotions took since;
-    /// `None`: unknown.
+    /// Huge pages that could be had when the machine was last seen: free blocks, and those that the
+    /// kernel may make; `None`: unknown.
+    pub const fn obtainable(&self) -> Option<u64> {
+        self.machine.obtainable
+    }
+
+    /// ... without those that promotions took since.
     pub fn free_blocks(&self) -> Option<u64> {
-        Some(self.machine.sample.as_ref()?.free_huge?.saturating_sub(self.machine.taken))
+        Some(self.machine.obtainable?.saturating_sub(self.machine.taken))
     }
 
     /// Takes what became of a run of compaction. Where it made blocks nobody waits any longer for
@@ -494,7 +510,7 @@ impl State {
                 self.limits.budgets.bytes.take(self.machine.geometry.huge.0 as f64, now);
             }
             Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. } => {
-                self.limits.backoffs.fail(FailureClass::Allocation, None, now);
+                self.limits.backoffs.finds_no_block(now);
             }
             Outcome::Skipped {
                 reason: SkipReason::Gone | SkipReason::AddressSpaceChanged, ..

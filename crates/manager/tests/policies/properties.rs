@@ -53,7 +53,7 @@ impl Sink for Same {
 #[test]
 fn without_a_tracker_worth_is_utilization() {
     let mut decisions = 0;
-    for seed in 0..120 {
+    for seed in 0..140 {
         let thp = if seed % 3 == 0 { ThpMode::Always } else { ThpMode::Madvise };
         let mut sim = Sim::on(seed, thp, Ns::s(30));
         sim.frees_zeros = seed % 5 > 0;

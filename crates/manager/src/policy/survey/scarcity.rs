@@ -43,12 +43,11 @@ impl Scarcity {
         now: Ns,
     ) -> Self {
         let prices = Prices::of(config, view.machine, view.geometry);
-        let free = view.machine.and_then(|machine| machine.free_huge);
         let mut wanted = BTreeMap::<_, u64>::new();
         for candidate in promotions {
             *wanted.entry(user(&candidate.decision, view)).or_default() += 1;
         }
-        let shares = free.map(|free| scarce_shares(wanted, free)).unwrap_or_default();
+        let shares = view.obtainable.map(|free| scarce_shares(wanted, free)).unwrap_or_default();
         let targets = || values.keys().filter_map(|id| Some((*id, view.targets.get(id)?)));
         let offers = view.machine.map_or(&[][..], |machine| &machine.trackers);
         let unknown = |target: &Target| {
