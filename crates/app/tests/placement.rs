@@ -92,6 +92,9 @@ fn what_cannot_be_compared_is_said() {
     let mut files = written(&scratch, &[("a", top(50.0, &[])), ("b", top(80.0, &[]))]);
     let (code, said) = placement(&files);
     assert!(code == Some(5) && said.contains("at least 3 are needed"), "{code:?}: {said}");
+    let full = written(&scratch, &[("a", top(50.0, &[])), ("c", top(95.0, &[("java", 200.0)]))]);
+    let (code, said) = placement(&full);
+    assert!(code == Some(3) && said.contains("one is full beside one with room"), "{said}");
     files.push("/nowhere/c.txt".into());
     let (code, said) = placement(&files);
     assert!(code == Some(5) && said.contains("/nowhere/c.txt"), "{code:?}: {said}");

@@ -36,6 +36,9 @@ pub struct HostLoad {
     pub busy_percent: f64,
     /// Its CPUs.
     pub cpus: Option<f64>,
+    /// Whether no source says how many CPUs it has, and [`HostLoad::cpus`] follows from what its
+    /// programs use and the share that this is: at least about so many.
+    pub cpus_inferred: bool,
     /// How far it is from the middle, as a modified z-score.
     pub score: Option<f64>,
     /// Whether that is farther than hosts usually are.
@@ -72,7 +75,8 @@ pub struct Program {
 impl HostLoad {
     /// Whether it is busier than others.
     pub(crate) fn is_too_busy(&self) -> bool {
-        self.out_of_line && self.score.is_some_and(|score| score > 0.0)
+        // Of two hosts there is no score: then only the fuller one is out of line.
+        self.out_of_line && self.score.is_none_or(|score| score > 0.0)
     }
 
     /// Its program that uses most CPUs, and how many; `None` where its recording names none.
@@ -115,19 +119,34 @@ fn load(name: &str, host: &Host) -> Option<HostLoad> {
         let cpus = cpus.filter(|(subject, _)| matches!(subject, Subject::Cpu(_))).count();
         (cpus > 0).then_some(cpus as f64)
     });
+    let busy_percent = (100.0 - free).clamp(0.0, 100.0);
+    let used = used(host);
+    let inferred = counted.is_none().then(|| inferred(&used, busy_percent)).flatten();
     Some(HostLoad {
         name: name.to_owned(),
-        busy_percent: (100.0 - free).clamp(0.0, 100.0),
-        cpus: counted,
+        busy_percent,
+        cpus: counted.or(inferred),
+        cpus_inferred: inferred.is_some(),
         score: None,
         out_of_line: false,
         programs: Vec::new(),
         reasons: Vec::new(),
-        used: used(host),
+        used,
         clock_mhz: one(Field::CpuClock).map(|now| (now, one(Field::CpuRated))),
         steal_percent: one(Field::CpuSteal),
         span,
     })
+}
+
+/// Below this use, percent, what is not listed may be most of it.
+const BUSY_INFER_MIN: f64 = 10.0;
+
+/// How many CPUs there are at least about, where `top` shows their mean only: its programs use so
+/// many, and that is the share that is in use. Programs that are not listed make it more.
+fn inferred(used: &BTreeMap<Subject, f64>, busy_percent: f64) -> Option<f64> {
+    let sum: f64 = used.values().sum();
+    let cpus = (sum / busy_percent * 100.0).round();
+    (busy_percent >= BUSY_INFER_MIN && cpus >= 1.0).then_some(cpus)
 }
 
 /// CPUs that each process uses on average. Tools list busy processes only: one that is missing in a

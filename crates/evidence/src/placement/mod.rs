@@ -27,6 +27,10 @@ const MEDIAN_DEVIATION: f64 = 0.6745;
 /// Hosts that share their load well still differ by some points of CPU: a smaller median deviation
 /// would make an outlier of whoever is a little busier. A judgement.
 const DEVIATION_MIN: f64 = 2.0;
+/// Points of CPU that the other one of two hosts is less busy by, so that work is worth moving. A
+/// judgement.
+const ROOM_MIN: f64 = 30.0;
+
 /// What several recordings say of where work is placed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Placement {
@@ -66,6 +70,8 @@ impl Placement {
                 host.out_of_line = score.abs() > SCORE_MAX;
             }
             load::explain(&mut hosts, middle);
+        } else if let Some(room) = full_beside_room(&mut hosts) {
+            load::explain(&mut hosts, room);
         }
         hosts.sort_by(|a, b| b.busy_percent.total_cmp(&a.busy_percent));
         left_out.sort_by(|a, b| a.host.cmp(&b.host));
@@ -85,6 +91,16 @@ impl Placement {
     pub fn too_busy(&self) -> impl Iterator<Item = &HostLoad> {
         self.hosts.iter().filter(|host| host.is_too_busy())
     }
+}
+
+/// Of two hosts there is no middle; one that is full is out of line all the same where the other
+/// one has room for a good part of it. Gives what the other one uses.
+fn full_beside_room(hosts: &mut [HostLoad]) -> Option<f64> {
+    let [a, b] = hosts else { return None };
+    let (full, other) = if a.busy_percent > b.busy_percent { (a, b) } else { (b, a) };
+    let room = full.busy_percent - other.busy_percent >= ROOM_MIN;
+    full.out_of_line = full.busy_percent >= moving::BUSY_MAX && room;
+    full.out_of_line.then_some(other.busy_percent)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// of CPU. A judgement.
 const GAIN_MIN: f64 = 5.0;
 /// A host beyond this has no room (`busy_high_percent` of `diagnose`).
-const BUSY_MAX: f64 = 90.0;
+pub(super) const BUSY_MAX: f64 = 90.0;
 
 /// One process that would run on another host. An estimate: it is taken to need as many CPUs there.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -86,9 +86,59 @@ fn an_idle_host_is_out_of_line_and_has_no_move() {
 
 #[test]
 fn two_hosts_have_no_middle() {
+    let near = [WORKERS[0], WORKERS[2]];
+    let busy = [("a", 80.0, WORKERS[1].2), WORKERS[3]];
+    for two in [&near, &busy] {
+        let told = Placement::of(&recording(two));
+        assert_eq!((told.middle_percent, told.hosts.len()), (None, 2));
+        assert!(told.hosts.iter().all(|host| host.score.is_none() && !host.out_of_line));
+    }
+}
+
+#[test]
+fn of_two_hosts_a_full_one_beside_one_with_room_is_told() {
     let told = Placement::of(&recording(&WORKERS[..2]));
-    assert_eq!((told.middle_percent, told.hosts.len()), (None, 2));
-    assert!(told.hosts.iter().all(|host| host.score.is_none() && !host.out_of_line));
+    let names: Vec<&str> = told.too_busy().map(|host| host.name.as_str()).collect();
+    assert_eq!((names.as_slice(), told.middle_percent), (&["worker2"][..], None));
+    let [one] = told.moves.as_slice() else { panic!("{told:?}") };
+    assert_eq!((one.program.as_str(), one.to.as_str()), ("java", "worker1"));
+}
+
+#[test]
+fn cpus_that_nobody_counted_follow_from_what_programs_use() {
+    let text = |name: &str, us: f64, programs: &[(u32, &str, f64)]| {
+        let rows: String = programs
+            .iter()
+            .map(|(pid, name, cpu)| {
+                format!("{pid:5} root 20 0 8010000 1.2g 14000 S {cpu} 7.8 91:12.20 {name}\n")
+            })
+            .collect();
+        format!(
+            "[root@{name} ~]# top -b -n 1\n\
+             top - 10:00:00 up 20 days,  2:01,  1 user,  load average: 7.55, 6.90, 5.12\n\
+             Tasks: 201 total,   3 running, 198 sleeping,   0 stopped,   0 zombie\n\
+             %Cpu(s): {us} us,  0.0 sy,  0.0 ni, {} id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n\
+             \x20 PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n{rows}",
+            100.0 - us
+        )
+    };
+    let mut builder = Builder::new();
+    for (name, text) in [
+        (
+            "w8",
+            text("w8", 96.0, &[(7, "gateway", 210.0), (8, "portal", 150.0), (9, "order", 20.0)]),
+        ),
+        ("w2", text("w2", 25.0, &[(7, "member", 90.0)])),
+        ("w3", text("w3", 22.0, &[])),
+    ] {
+        builder.read(name, text.as_bytes()).expect("a text");
+    }
+    let told = Placement::of(&builder.finish());
+    let cpus: Vec<_> = told.hosts.iter().map(|host| (host.cpus, host.cpus_inferred)).collect();
+    // A host whose programs are not listed tells nothing.
+    assert_eq!(cpus, [(Some(4.0), true), (Some(4.0), true), (None, false)]);
+    let [one] = told.moves.as_slice() else { panic!("{told:?}") };
+    assert_eq!((one.program.as_str(), one.to.as_str()), ("portal", "w2"));
 }
 
 #[test]

@@ -29,6 +29,9 @@ pub(crate) fn text(placement: &Placement, paint: Paint) -> String {
 fn head(placement: &Placement, paint: Paint) -> String {
     let hosts = counted(placement.hosts.len() as u64, "host", "hosts");
     let Some((middle, deviation)) = placement.middle_percent.zip(placement.deviation_points) else {
+        if placement.too_busy().next().is_some() {
+            return paint.bold(&wrap("", &format!("{hosts}, one is full beside one with room")));
+        }
         let why =
             format!("{hosts}: at least {HOSTS_MIN} are needed to say which one is out of line");
         return paint.warn(&wrap("", &why));
@@ -112,7 +115,8 @@ fn table(placement: &Placement, paint: Paint) -> String {
         }
         let host = one.1;
         let busy = format!("{:.0}", host.busy_percent);
-        let cpus = host.cpus.map_or("-".to_owned(), |cpus| format!("{cpus:.0}"));
+        let about = if host.cpus_inferred { "~" } else { "" };
+        let cpus = host.cpus.map_or("-".to_owned(), |cpus| format!("{about}{cpus:.0}"));
         let score = host.score.map_or("-".to_owned(), |score| format!("{score:+.1}"));
         let top = host.busiest().map_or_else(
             || "-".to_owned(),
@@ -120,6 +124,11 @@ fn table(placement: &Placement, paint: Paint) -> String {
         );
         let line = row(&printable(&host.name), [&busy, &cpus, &score], &top);
         text += &if host.out_of_line { paint.bad(&line) } else { line };
+    }
+    if placement.hosts.iter().any(|host| host.cpus_inferred) {
+        let why = "no source says how many CPUs there are: as many as its programs use, by the \
+                   share that this is; 'lscpu' beside 'top' says it";
+        text += &wrap("~ ", why);
     }
     if left_out > 0 {
         text += &format!("and {} more (--json has all)\n", counted(left_out, "host", "hosts"));
