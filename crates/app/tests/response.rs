@@ -94,6 +94,29 @@ fn a_calm_log_ends_with_0() {
 }
 
 #[test]
+fn a_service_that_is_always_slow_misses_its_goal() {
+    let log = haproxy(0);
+    response(&["-", "--goal-ms", "5"], log.as_bytes()).says(
+        3,
+        &[
+            "Nothing slow",
+            "Goal missed: 12000 of 12000 requests (100.0 %) took longer than 5",
+            "of all time: waiting for the upstream's first byte",
+        ],
+    );
+    response(&["-", "--goal-ms", "100"], log.as_bytes()).says(0, &["Goal met: 0 of 12000"]);
+    response(&["-", "--goal-ms", "0"], log.as_bytes()).fails(2, "wanted milliseconds above 0");
+}
+
+#[test]
+fn a_log_of_gatling_is_read_with_any_simulation() {
+    let log =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiment/tests/gatling/simulation.log");
+    let log = log.to_str().expect("a plain path");
+    response(&[log], b"").says(5, &["results of Gatling", "By endpoint", "failed by who asked"]);
+}
+
+#[test]
 fn a_given_format_is_used() {
     let mut log = String::new();
     for at in 0..3000_u64 {

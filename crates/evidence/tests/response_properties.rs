@@ -30,7 +30,7 @@ fn read(texts: &[Vec<u8>], options: Options) -> Account {
         tally.begin("x");
         text.split(|byte| *byte == b'\n').for_each(|line| tally.line(line));
     }
-    account(tally, How { every_ms: None, margin: MARGIN })
+    account(tally, How { every_ms: None, margin: MARGIN, goal_us: None })
 }
 
 fn check(account: &Account) -> Result<(), TestCaseError> {

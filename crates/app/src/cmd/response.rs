@@ -7,8 +7,10 @@ use crate::output::{Output, paint};
 use crate::render::view::response::{self, Answer};
 use crate::say::Progress;
 use anyhow::Context;
+use hugewise_base::units::saturating_u64;
 use hugewise_evidence::diagnose::{Thresholds, diagnose as ask};
 use hugewise_evidence::response::{Format, How, Options, Tally, Unit, account, join, zone_s};
+use hugewise_experiment::load::gatling;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
@@ -16,6 +18,10 @@ use std::path::Path;
 /// Longest line that is read whole: the headers of a request are 8 KiB by default (nginx's
 /// `large_client_header_buffers`, Apache's `LimitRequestLine`), and a log has a few of them.
 const LINE_BYTES_MAX: u64 = 64 << 10;
+/// The same of JSON that tells many requests in one line: an export of spans, or an array of them.
+const JSON_BYTES_MAX: u64 = 64 << 20;
+/// Largest log of Gatling: 10 million requests.
+const GATLING_BYTES_MAX: u64 = 256 << 20;
 /// As much is read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Bytes after which progress is shown again.
@@ -32,8 +38,9 @@ pub(crate) fn run(global: &Global, args: &ResponseArgs) -> anyhow::Result<Output
         return Err(coded(exit::USAGE, text));
     }
     let every_ms = every.and_then(|every| i64::try_from(every.0 / 1_000_000).ok());
+    let goal_us = args.goal_ms.map(goal_us).transpose()?;
     let (tally, problems) = read_all(args, options)?;
-    let account = account(tally, How { every_ms, margin: args.margin });
+    let account = account(tally, How { every_ms, margin: args.margin, goal_us });
     if account.counts.requests == 0 {
         return Err(coded(exit::ERROR, nothing(args, &problems)));
     }
@@ -46,7 +53,8 @@ pub(crate) fn run(global: &Global, args: &ResponseArgs) -> anyhow::Result<Output
         }
     };
     let partial = account.partial || account.untold.is_some() || !problems.is_empty();
-    let code = match account.episodes.is_empty() {
+    let missed = account.goal.as_ref().is_some_and(|goal| !goal.met);
+    let code = match account.episodes.is_empty() && !missed {
         false => exit::WARNING,
         true if partial => exit::PARTIAL,
         true => exit::OK,
@@ -56,6 +64,12 @@ pub(crate) fn run(global: &Global, args: &ResponseArgs) -> anyhow::Result<Output
         true => Output::pretty_json(&answer.json()?, code),
         false => Ok(Output::text(response::text(&answer, paint(global)), code)),
     }
+}
+
+/// A goal in microseconds.
+fn goal_us(ms: f64) -> anyhow::Result<u64> {
+    let wrong = || coded(exit::USAGE, format!("--goal-ms {ms}: wanted milliseconds above 0"));
+    (ms > 0.0 && ms.is_finite()).then(|| saturating_u64((ms * 1e3).round())).ok_or_else(wrong)
 }
 
 fn options(args: &ResponseArgs) -> anyhow::Result<Options> {
@@ -112,6 +126,9 @@ fn lines(tally: &mut Tally, name: &str, input: &mut impl BufRead) -> anyhow::Res
             return Err(coded(exit::ERROR, text));
         }
     }
+    if gatling::is_log(start) {
+        return gatling_log(tally, name, input);
+    }
     tally.begin(name);
     let progress = Progress::new(true);
     let (mut line, mut bytes, mut shown) = (Vec::new(), 0_u64, 0);
@@ -122,7 +139,12 @@ fn lines(tally: &mut Tally, name: &str, input: &mut impl BufRead) -> anyhow::Res
         if length == 0 {
             break;
         }
-        if !line.ends_with(b"\n") && length as u64 == LINE_BYTES_MAX {
+        let is_cut = !line.ends_with(b"\n") && length as u64 == LINE_BYTES_MAX;
+        let spans = line.starts_with(b"{\"resourceSpans\"") || line.starts_with(b"[{");
+        if is_cut && spans {
+            let mut limited = input.by_ref().take(JSON_BYTES_MAX);
+            bytes += limited.read_until(b'\n', &mut line).with_context(problem)? as u64;
+        } else if is_cut {
             bytes += skip_line(input).with_context(problem)?;
         }
         tally.line(&line);
@@ -133,6 +155,22 @@ fn lines(tally: &mut Tally, name: &str, input: &mut impl BufRead) -> anyhow::Res
         }
     }
     tally.end();
+    Ok(())
+}
+
+/// A log of Gatling 3.15 is no text.
+fn gatling_log(tally: &mut Tally, name: &str, input: &mut impl BufRead) -> anyhow::Result<()> {
+    let problem = || format!("cannot read '{name}'");
+    let mut log = Vec::new();
+    input.take(GATLING_BYTES_MAX + 1).read_to_end(&mut log).with_context(problem)?;
+    if log.len() as u64 > GATLING_BYTES_MAX {
+        let text = format!("'{name}' has more than {} MiB", GATLING_BYTES_MAX >> 20);
+        return Err(coded(exit::ERROR, text));
+    }
+    let sent =
+        gatling::sent(&log).map_err(|error| coded(exit::ERROR, format!("'{name}': {error}")))?;
+    let all = sent.iter().map(|one| (one.name.as_str(), one.end_ms, one.length.0 / 1000, one.ok));
+    tally.outcomes((name, "results of Gatling"), all);
     Ok(())
 }
 

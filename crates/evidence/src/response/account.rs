@@ -85,6 +85,19 @@ pub enum Untold {
     TooFew,
 }
 
+/// Whether requests were as fast as somebody wants them, whatever is usual for them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Goal {
+    /// How long a request may take, microseconds.
+    pub goal_us: u64,
+    /// Requests that took longer.
+    pub above: u64,
+    /// Whether 99 of 100 took no longer.
+    pub met: bool,
+    /// Where most of the time of all requests passes; `None`: the logs tell nothing but the whole.
+    pub main: Option<PartShare>,
+}
+
 /// Everything that the logs say.
 #[derive(Clone, Debug, Serialize)]
 pub struct Account {
@@ -122,6 +135,8 @@ pub struct Account {
     pub episodes: Vec<Episode>,
     /// Why that could not be told; `None`: it could.
     pub untold: Option<Untold>,
+    /// What was asked of them; `None`: nothing, or no request has a response time.
+    pub goal: Option<Goal>,
     /// What the logs do not say, with the directive that makes them say it.
     pub lacks: Vec<String>,
     /// What was taken for granted, or does not fit.
@@ -143,6 +158,8 @@ pub struct How {
     pub every_ms: Option<i64>,
     /// From how many times the calm level on it is slow.
     pub margin: f64,
+    /// How long a request may take, microseconds; `None`: nobody says.
+    pub goal_us: Option<u64>,
 }
 
 impl LogClock {
@@ -210,6 +227,7 @@ pub fn account(mut tally: Tally, how: How) -> Account {
         to: shown.map(|(_, to)| to),
         rate_per_s: (range_ms.1 > range_ms.0).then(|| tally.counts.requests as f64 / span_s),
         times: Times::of(&tally.times),
+        goal: how.goal_us.and_then(|goal_us| goal(&tally, goal_us)),
         parts: parts(&tally.parts, tally.times.count(), &tally),
         rows,
         services: names(&tally.services, &tally.times),
@@ -227,6 +245,15 @@ pub fn account(mut tally: Tally, how: How) -> Account {
         windows: windows.into_iter().zip(paces).collect(),
         inputs: tally.inputs,
     }
+}
+
+fn goal(tally: &Tally, goal_us: u64) -> Option<Goal> {
+    let count = tally.times.count();
+    let above = tally.times.above(goal_us);
+    let shares = parts(&tally.parts, count, tally).into_iter();
+    let told = shares.filter(|part| part.told > 0);
+    let main = told.max_by(|a, b| a.share.total_cmp(&b.share));
+    (count > 0).then(|| Goal { goal_us, above, met: above.saturating_mul(100) <= count, main })
 }
 
 fn span(windows: &[Window], (first, last): (usize, usize)) -> Option<(i64, i64)> {

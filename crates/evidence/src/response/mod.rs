@@ -1,7 +1,8 @@
 //! The response time, taken apart: what the access logs of web servers and proxies say about where
 //! the time of requests passes, when it is slow, and what the machine did meanwhile.
 //!
-//! [`format`](Format) reads lines, [`statements`] those of databases, [`Tally`] counts them in
+//! [`format`](Format) reads lines, [`statements`] those of databases, [`results`] those of load
+//! tools and tracers, [`Tally`] counts them in
 //! bounded memory, [`account`] answers,
 //! [`join`] puts the answer beside a diagnosis of the machine.
 
@@ -13,6 +14,7 @@ mod format;
 mod join;
 mod keys;
 mod part;
+mod results;
 mod sketch;
 mod slow;
 mod statements;
@@ -24,7 +26,7 @@ mod values;
 mod when;
 mod window;
 
-pub use account::{Account, How, Named, PartShare, Row, SCHEMA, Untold, account};
+pub use account::{Account, Goal, How, Named, PartShare, Row, SCHEMA, Untold, account};
 pub use episode::{Added, AddedTo, Episode, MAIN_SHARE, Shape, Traffic};
 pub use format::Format;
 pub use join::{ALPHA, Beside, Clustered, Joined, Meanwhile, Moved, Unmatched, join};

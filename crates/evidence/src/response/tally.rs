@@ -7,6 +7,7 @@ use super::endpoint::{endpoint, last_address};
 use super::format::{Format, SAMPLE, Scratch, Writer};
 use super::keys::Keys;
 use super::part::{COUNT, Part, Parts};
+use super::results::Results;
 use super::sketch::Sketch;
 use super::statements::Statements;
 use super::values::{Timed, Unit, Values};
@@ -58,6 +59,8 @@ pub struct Counts {
     pub early: u64,
     /// With a status from 500 on.
     pub errors: u64,
+    /// That whoever asked, a load tool or a tracer, calls failed.
+    pub failed: u64,
     /// Given up by the client: nginx's 499, or no answer at all.
     pub given_up: u64,
 }
@@ -88,14 +91,27 @@ struct Open {
     input: Input,
     /// Lines that wait until the format is known.
     sample: Vec<(u64, Vec<u8>)>,
+    sample_bytes: usize,
     format: Option<Format>,
     /// A log of statements has no format of lines.
     statements: Option<Statements>,
+    /// Results of a load tool or a tracer have none, either.
+    results: Option<Results>,
     /// No format was recognised.
     unknown: bool,
     line: u64,
     scratch: Scratch,
 }
+
+impl Open {
+    fn is_recognised(&self) -> bool {
+        let other = self.statements.is_some() || self.results.is_some();
+        self.format.is_some() || self.unknown || other
+    }
+}
+
+/// Bytes of lines from which a format is recognised: an export of spans is one long line.
+const SAMPLE_BYTES_MAX: usize = 4 << 20;
 
 /// What was counted.
 #[derive(Debug, Default)]
@@ -145,11 +161,12 @@ impl Tally {
         if line.is_empty() {
             return;
         }
-        if self.open.format.is_some() || self.open.unknown || self.open.statements.is_some() {
+        if self.open.is_recognised() {
             return self.known(self.open.line, line);
         }
+        self.open.sample_bytes += line.len();
         self.open.sample.push((self.open.line, line.to_vec()));
-        if self.open.sample.len() >= SAMPLE {
+        if self.open.sample.len() >= SAMPLE || self.open.sample_bytes >= SAMPLE_BYTES_MAX {
             self.recognise();
         }
     }
@@ -162,6 +179,15 @@ impl Tally {
                 self.leave_out(number);
             }
             return self.take_statements();
+        }
+        if let Some(results) = self.open.results.take() {
+            self.open.input.lines += 1;
+            match results.line(line) {
+                Some(all) => all.iter().for_each(|one| self.take(&one.values())),
+                None => self.leave_out(number),
+            }
+            self.open.results = Some(results);
+            return;
         }
         if line.starts_with(b"#") {
             return;
@@ -179,6 +205,27 @@ impl Tally {
             self.take(&request.values(log.server()));
         }
         self.open.statements = Some(log);
+    }
+
+    /// A whole input that is no text, whose requests somebody else has read: each with its name,
+    /// when it ended in milliseconds since 1970, how long it took in microseconds, whether it went
+    /// well.
+    pub fn outcomes<'a>(
+        &mut self,
+        (name, format): (&str, &str),
+        all: impl Iterator<Item = (&'a str, i64, u64, bool)>,
+    ) {
+        self.end();
+        let mut input =
+            Input { name: name.to_owned(), format: Some(format.to_owned()), ..Input::default() };
+        for (name, end_ms, total_us, ok) in all {
+            input.lines += 1;
+            let end = Some(Moment { ms: end_ms, zone_s: None, utc: true });
+            let total_us = Some(total_us);
+            let endpoint = Some(name);
+            self.take(&Values { end, total_us, endpoint, failed: !ok, ..Values::default() });
+        }
+        self.inputs.push(input);
     }
 
     /// The input is complete.
@@ -202,7 +249,9 @@ impl Tally {
         }
         if !open.input.name.is_empty() {
             let of_statements = open.statements.map(|log| log.name().to_owned());
-            let format = open.format.map(|format| format.name().to_owned()).or(of_statements);
+            let of_results = open.results.map(|results| results.name().to_owned());
+            let format = open.format.map(|format| format.name().to_owned());
+            let format = format.or(of_statements).or(of_results);
             self.inputs.push(Input { format, ..open.input });
         }
     }
@@ -213,8 +262,11 @@ impl Tally {
             return;
         }
         let lines: Vec<&[u8]> = sample.iter().map(|(_, line)| line.as_slice()).collect();
-        self.open.statements = Statements::recognised(&lines);
-        if self.open.statements.is_none() {
+        self.open.results = Results::recognised(&lines);
+        if self.open.results.is_none() {
+            self.open.statements = Statements::recognised(&lines);
+        }
+        if self.open.results.is_none() && self.open.statements.is_none() {
             let plain: Vec<&[u8]> =
                 lines.iter().copied().filter(|line| !line.starts_with(b"#")).collect();
             self.open.format = Format::recognised(&plain, self.options.unit);
@@ -261,7 +313,7 @@ impl Tally {
         let timed = timed.filter(|_| !upgraded);
         self.count(values, timed.as_ref(), upgraded);
         let us = timed.map(|timed| timed.total_us);
-        let error = values.status.is_some_and(|status| status >= 500);
+        let error = values.failed || values.status.is_some_and(|status| status >= 500);
         let load = Load { requests: u64::from(us.is_some()), sum_us: us.unwrap_or(0) };
         let names = self.names(values);
         let given_up = gave_up(values);
@@ -293,6 +345,7 @@ impl Tally {
         counts.without_time += u64::from(timed.is_none() && !upgraded);
         counts.early += u64::from(values.early);
         counts.errors += u64::from(values.status.is_some_and(|status| status >= 500));
+        counts.failed += u64::from(values.failed);
         counts.given_up += u64::from(gave_up(values));
         let class = values.status.map_or(5, |status| usize::from(status / 100).saturating_sub(1));
         let class = self.classes.get_mut(class.min(5));

@@ -148,7 +148,7 @@ fn answer(text: &str) -> Account {
     let mut tally = Tally::new(Options::default());
     tally.begin("x.log");
     text.lines().for_each(|line| tally.line(line.as_bytes()));
-    account(tally, How { every_ms: None, margin: MARGIN })
+    account(tally, How { every_ms: None, margin: MARGIN, goal_us: None })
 }
 
 /// The episode that meets the fault.

@@ -184,6 +184,8 @@ pub(super) struct Values<'a> {
     pub(super) timers: bool,
     /// Status of the answer; `None`: none was sent.
     pub(super) status: Option<u16>,
+    /// Whoever asked says that it failed.
+    pub(super) failed: bool,
     /// `GET /path HTTP/1.1`.
     pub(super) request: Option<&'a [u8]>,
     /// The method alone.

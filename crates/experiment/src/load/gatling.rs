@@ -5,8 +5,10 @@
 
 mod error;
 mod log;
+mod sent;
 
 pub use error::{LOG, LogError};
+pub use sent::Sent;
 
 use super::number::decimal;
 use super::outcome::LoadResult;
@@ -25,6 +27,21 @@ pub const RESULTS: &str = "target/gatling";
 
 /// The project of Maven, with the version of Gatling.
 const POM: &str = include_str!("gatling/pom.xml");
+
+/// Whether a file begins as a log of Gatling 3.15 does: its first record is that of the run, whose
+/// first text is the version.
+pub fn is_log(start: &[u8]) -> bool {
+    let version = start.get(5..).unwrap_or_default();
+    start.starts_with(&[0, 0, 0, 0]) && version.starts_with(b"3.")
+}
+
+/// The requests of a log, whatever simulation wrote it.
+///
+/// # Errors
+/// Another version's log, or a torn one.
+pub fn sent(log: &[u8]) -> Result<Vec<Sent>, LogError> {
+    Ok(log::read(log)?.sent())
+}
 
 /// Why Gatling cannot send a load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,6 +7,7 @@
 //! begin, which is in the first record.
 
 use super::error::LogError;
+use super::sent::Sent;
 use crate::load::arrivals::Arrivals;
 use crate::load::outcome::{Done, Failure, LoadResult, Recorder};
 use crate::load::profile::Profile;
@@ -18,11 +19,13 @@ use std::collections::BTreeMap;
 const RUN: u8 = 0;
 const REQUEST: u8 = 1;
 const USER: u8 = 2;
+const GROUP: u8 = 3;
 const ERROR: u8 = 4;
 
 /// One request, in milliseconds since the begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Request {
+    name: String,
     sent: u32,
     answered: u32,
     ok: bool,
@@ -33,6 +36,8 @@ struct Request {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     requests: Vec<Request>,
+    /// When it began, milliseconds since 1970.
+    begin_ms: i64,
     /// When the first user came, milliseconds since the begin.
     first_user: Option<u32>,
     /// What Gatling said about itself.
@@ -99,7 +104,7 @@ impl<'a> Reader<'a> {
         known.cloned().ok_or(LogError::Torn(at))
     }
 
-    fn run(&mut self) -> Result<(), LogError> {
+    fn run(&mut self) -> Result<i64, LogError> {
         if self.byte()? != RUN {
             return Err(LogError::Torn(0));
         }
@@ -109,7 +114,7 @@ impl<'a> Reader<'a> {
         }
         // The class, the begin of the run, its description.
         self.string()?;
-        self.take(8)?;
+        let begin = self.take(8)?.iter().fold(0, |sum, byte| sum << 8 | i64::from(*byte));
         self.string()?;
         for _ in 0..self.count()? {
             self.string()?;
@@ -119,18 +124,22 @@ impl<'a> Reader<'a> {
             let length = self.count()? as usize;
             self.take(length)?;
         }
+        Ok(begin)
+    }
+
+    /// The groups that a request, or a group, is in.
+    fn groups(&mut self) -> Result<(), LogError> {
+        for _ in 0..self.count()? {
+            self.known_string()?;
+        }
         Ok(())
     }
 
     fn request(&mut self) -> Result<Request, LogError> {
-        // The groups that it is in: ours is in none.
-        let at = self.at;
-        if self.count()? > 0 {
-            return Err(LogError::Torn(at));
-        }
-        self.known_string()?;
+        self.groups()?;
+        let name = self.known_string()?;
         let (sent, answered, ok) = (self.count()?, self.count()?, self.byte()? == 1);
-        Ok(Request { sent, answered, ok, message: self.known_string()? })
+        Ok(Request { name, sent, answered, ok, message: self.known_string()? })
     }
 
     fn record(&mut self, log: &mut Log) -> Result<(), LogError> {
@@ -144,6 +153,11 @@ impl<'a> Reader<'a> {
                     log.first_user = Some(log.first_user.map_or(time, |first| first.min(time)));
                 }
             }
+            GROUP => {
+                // Its begin, its end, the time of its requests, and whether all went well.
+                self.groups()?;
+                self.take(13)?;
+            }
             ERROR => {
                 log.errors.push(self.known_string()?);
                 self.count()?;
@@ -156,8 +170,7 @@ impl<'a> Reader<'a> {
 
 pub(super) fn read(bytes: &[u8]) -> Result<Log, LogError> {
     let mut reader = Reader { bytes, at: 0, strings: BTreeMap::new() };
-    reader.run()?;
-    let mut log = Log::default();
+    let mut log = Log { begin_ms: reader.run()?, ..Log::default() };
     while reader.at < bytes.len() {
         reader.record(&mut log)?;
     }
@@ -179,6 +192,18 @@ fn failure(message: &str) -> Failure {
 }
 
 impl Log {
+    /// The requests of any simulation.
+    pub(super) fn sent(self) -> Vec<Sent> {
+        let begin_ms = self.begin_ms;
+        let sent = |request: Request| Sent {
+            end_ms: begin_ms + i64::from(request.answered),
+            length: Ns::ms(u64::from(request.answered.saturating_sub(request.sent))),
+            name: request.name,
+            ok: request.ok,
+        };
+        self.requests.into_iter().map(sent).collect()
+    }
+
     pub(super) fn result(self, spec: &LoadSpec, profile: &Profile) -> LoadResult {
         let ms = |time: u32| Ns::ms(u64::from(time));
         // Its clock begins before its engine does: the first user who came is the first arrival.

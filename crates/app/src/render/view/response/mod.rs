@@ -8,7 +8,7 @@ use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
-use hugewise_evidence::response::{Account, Joined, Untold};
+use hugewise_evidence::response::{Account, Goal, Joined, Untold};
 use serde_json::{Value, json};
 use words::{clock, day, few, shown, time};
 
@@ -39,6 +39,9 @@ pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
     let mut text = head(account, paint);
     text.push('\n');
     text.push_str(&verdict(account, paint));
+    if let Some(goal) = &account.goal {
+        text.push_str(&of_goal(goal, account.times.requests, paint));
+    }
     for (at, episode) in account.episodes.iter().enumerate() {
         let beside = answer.joined.as_ref().and_then(|joined| joined.episodes.get(at));
         text.push_str(&episode::text(episode, account.calm.as_ref(), beside, paint));
@@ -83,8 +86,12 @@ fn head(account: &Account, paint: Paint) -> String {
     let counts = &account.counts;
     let rate =
         account.rate_per_s.map_or_else(String::new, |rate| format!("{} requests/s, ", few(rate)));
+    let failed = match counts.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed by who asked"),
+    };
     let line = format!(
-        "{rate}{} (5xx), {} given up by the client",
+        "{rate}{} (5xx){failed}, {} given up by the client",
         counted(counts.errors, "error", "errors"),
         counts.given_up
     );
@@ -118,6 +125,24 @@ fn verdict(account: &Account, paint: Paint) -> String {
         }
     };
     wrap("", &line)
+}
+
+/// Whether what was asked of the requests holds, and where their time passes if not.
+fn of_goal(goal: &Goal, requests: u64, paint: Paint) -> String {
+    let Goal { goal_us, above, met, main } = goal;
+    let goal = time(*goal_us as f64);
+    let share = *above as f64 / requests.max(1) as f64 * 100.0;
+    let took = format!("{above} of {requests} requests ({share:.1} %) took longer than {goal}");
+    if *met {
+        return wrap("", &paint.good(&format!("Goal met: {took}.")));
+    }
+    let mut text = wrap("", &paint.warn(&format!("Goal missed: {took}.")));
+    if let Some(main) = main {
+        let share = main.share * 100.0;
+        let line = format!("{share:.0} % of all time: {}: {}", main.name, main.part.means());
+        text.push_str(&wrap("  Most    ", &line));
+    }
+    text
 }
 
 /// What the logs do not say, and what was taken for granted.
