@@ -104,9 +104,12 @@ pub struct HugetlbApplyArgs {
 
 /// Arguments of `hugetlb verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Without options it compares with the plan that 'apply' left.\n\n\
+#[command(
+    after_help = "Without options it compares with the plan that 'apply' left; with a FILE, \
+what pools hold with the segments there.\n\n\
 Exit codes: 0 everything is as planned, 3 something is not, 5 something \
-cannot be told, 1 error, 2 usage.")]
+cannot be told, 1 error, 2 usage."
+)]
 pub struct HugetlbVerifyArgs {
     /// What was planned for, where it was not applied from --state-dir
     #[command(flatten)]
@@ -117,4 +120,8 @@ pub struct HugetlbVerifyArgs {
     /// Directory in which 'apply' left its plan
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub state_dir: PathBuf,
+    /// Another machine: its recording or pasted texts of /proc/meminfo and 'ipcs -m', compared with
+    /// the segments in them or with what was planned for
+    #[arg(value_name = "FILE", conflicts_with = "plan")]
+    pub files: Vec<PathBuf>,
 }

@@ -53,7 +53,11 @@ pub(crate) fn estimate(
     let (facts, bill) = of_host(&host, &name, walks);
     if bill.is_empty() {
         let wanted = "wanted /proc/meminfo and /proc/vmstat, or a file of 'hugewise record'";
-        return Err(coded(exit::ERROR, format!("{name}: it says nothing of memory: {wanted}")));
+        let lacks = match (facts.total, facts.anon) {
+            (Some(_), None) => "it has no AnonPages, which huge pages would change",
+            _ => "it says nothing of memory",
+        };
+        return Err(coded(exit::ERROR, format!("{name}: {lacks}: {wanted}")));
     }
     let check = match args.check.as_slice() {
         [] => None,

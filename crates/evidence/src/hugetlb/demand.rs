@@ -288,6 +288,7 @@ fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands)
             Some(sysv_of_postgres(object))
         }
         _ if !inputs.pids.is_empty() || moves == Some(true) => None,
+        ObjectKind::SysV(_) if is_shared_by_unknown(facts, inputs, object) => None,
         _ if moves == Some(false) => Some(LeftOutReason::NotMoved),
         _ => Some(LeftOutReason::NoSwitchKnown),
     };
@@ -305,6 +306,13 @@ fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands)
     demand.held_pages = if huge.is_some() { demand.pages } else { 0 };
     let demand = demand.with_processes(facts, &object.pids);
     found.all.push(demand.shared_by(Some(object.attached)));
+}
+
+/// A listing of segments alone does not say whose they are: one that several processes have
+/// attached, and that fills a page, is what pools are made for.
+fn is_shared_by_unknown(facts: &Facts, inputs: &Inputs, object: &Object) -> bool {
+    let nobody = facts.processes.is_empty() && object.pids.is_empty();
+    nobody && object.attached > 1 && object.bytes >= page_size(facts, inputs)
 }
 
 /// Each server has a segment of a few bytes, which only tells a second one that it runs.

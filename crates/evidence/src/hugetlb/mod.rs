@@ -11,7 +11,8 @@
 //! [`demand`] who needs how many pages and
 //! why ([`java`], [`product`]), [`plan`] the sum with its [`warning`]s, [`grow`] how a pool is
 //! grown step by step, [`files`] what stands in configuration files, [`verify`] expected against
-//! actual, [`tables`] what page tables cost, which `diagnose` uses, too.
+//! actual, [`verify_recorded`] the same from a recording, [`tables`] what page tables cost, which
+//! `diagnose` uses, too.
 
 mod attribute;
 mod check;
@@ -28,4 +29,5 @@ pub mod product;
 pub mod recorded;
 pub mod tables;
 pub mod verify;
+pub mod verify_recorded;
 pub mod warning;

@@ -143,3 +143,26 @@ fn a_capture_gives_segments_processes_and_pools_as_of_its_end() {
     let found: Vec<_> = facts.configured.iter().map(|c| (c.key.as_str(), &*c.value)).collect();
     assert_eq!(found, [("hugepages", "5")]);
 }
+
+/// `ipcs -m` alone says neither whose segments they are, nor on what pages.
+#[test]
+fn segments_of_a_listing_are_planned_for() {
+    use crate::hugetlb::input::Inputs;
+    use crate::hugetlb::plan::plan;
+    let facts = facts(
+        b"------ Shared Memory Segments --------\n\
+          key        shmid      owner      perms      bytes      nattch     status\n\
+          0x00000000 98304      oracle     600        16777216   251\n\
+          0x00000000 131073     oracle     600        10720641024 251\n\
+          0x8f9ad1e4 163842     oracle     600        2097152    251\n\
+          0x00000000 7          ann        600        393216     2\n\
+          0x00000000 9          ann        600        16777216   1\n\n\
+          $ cat /proc/meminfo\nMemTotal: 20549012 kB\nHugePages_Total: 0\n\
+          HugePages_Free: 0\nHugepagesize: 2048 kB\n",
+    );
+    let plan = plan(&facts, &Inputs::default());
+    let [pool] = &plan.pools[..] else { panic!("{:?}", plan.pools) };
+    let mut pages: Vec<u64> = pool.demands.iter().map(|demand| demand.pages).collect();
+    pages.sort_unstable();
+    assert_eq!((pages.as_slice(), pool.target_pages), (&[1, 8, 5112][..], 5121));
+}

@@ -46,7 +46,13 @@ fn of(mut recording: Recording, name: String) -> anyhow::Result<OneHost> {
         None => format!("{}: {}", one.input, one.text),
     });
     let problems = problems.collect();
-    recording.hosts.retain(|host| host.subjects(Field::MemTotal).next().is_some());
+    // A pool alone is a machine, too, where nobody tells its memory.
+    let tells = |host: &Host, field| host.subjects(field).next().is_some();
+    let field = match recording.hosts.iter().any(|host| tells(host, Field::MemTotal)) {
+        true => Field::MemTotal,
+        false => Field::HugetlbTotal,
+    };
+    recording.hosts.retain(|host| tells(host, field));
     match (recording.hosts.pop(), recording.hosts.len()) {
         (Some(host), 0) => Ok(OneHost { host, name, problems }),
         (None, _) => {

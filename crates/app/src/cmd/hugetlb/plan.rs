@@ -13,12 +13,13 @@ use hugewise_evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
 use hugewise_evidence::hugetlb::recorded;
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
-    let facts = if args.files.is_empty() { live(&root, &inputs)? } else { recorded(args)? };
+    let facts = if args.files.is_empty() { live(&root, &inputs)? } else { recorded(&args.files)? };
     check_nodes(&facts, &inputs)?;
     let plan = plan(&facts, &inputs);
     let code = if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK };
@@ -62,8 +63,9 @@ fn check_nodes(facts: &Facts, inputs: &Inputs) -> anyhow::Result<()> {
     }
 }
 
-fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
-    let OneHost { host, name, .. } = diagnose::one_host(&args.files)?;
+/// The facts of a machine in recordings and pasted texts.
+pub(super) fn recorded(files: &[PathBuf]) -> anyhow::Result<Facts> {
+    let OneHost { host, name, .. } = diagnose::one_host(files)?;
     Ok(recorded::from_recording(&host, &name))
 }
 

@@ -10,13 +10,18 @@ use hugewise_collect::hugetlb::kept::KeptFiles;
 use hugewise_evidence::hugetlb::files::{self, WantedFile};
 use hugewise_evidence::hugetlb::input::Inputs;
 use hugewise_evidence::hugetlb::plan::HugetlbPlan;
-use hugewise_evidence::hugetlb::verify::{FoundFile, verify};
+use hugewise_evidence::hugetlb::verify::{FoundFile, Verified, verify};
+use hugewise_evidence::hugetlb::verify_recorded::verify_recorded;
 use hugewise_linux::root::Root;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
+    if !args.files.is_empty() {
+        let verified = verify_recorded(&plan::recorded(&args.files)?, &inputs);
+        return answer(global, &verified);
+    }
     let (plan, files) = expected(&root, args, &inputs)?;
     let facts = plan::live(&root, &Inputs::default())?;
     let kept = KeptFiles::seen(root, &args.state_dir, files::OWNER)?;
@@ -25,7 +30,10 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<O
         let text = kept.text(&file.path)?;
         found.push((file, text));
     }
-    let verified = verify(&plan, &facts, &found);
+    answer(global, &verify(&plan, &facts, &found))
+}
+
+fn answer(global: &Global, verified: &Verified) -> anyhow::Result<Output> {
     let ok = verified.ok();
     let code = match ok {
         Some(true) => exit::OK,
@@ -38,7 +46,7 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<O
             code,
         );
     }
-    Ok(Output::text(hugetlb::verify::render(&verified, paint(global)), code))
+    Ok(Output::text(hugetlb::verify::render(verified, paint(global)), code))
 }
 
 /// The plan to compare with: given as a file, described, or applied before.

@@ -336,7 +336,7 @@ impl Layout {
             Kind::Node => Subject::Named(format!("node {}", name?)),
             Kind::Interface => Subject::Interface(text()?),
             Kind::Disk => Subject::Disk(text()?),
-            Kind::Segment => Subject::Segment(format!("segment {}", name?)),
+            Kind::Segment => Subject::Segment(text()?),
             Kind::Named => Subject::Named(text()?),
         })
     }

@@ -142,7 +142,7 @@ fn segments_with_their_users() {
     let text = "\n------ Shared Memory Segments --------\n\
                 key        shmid      owner      perms      bytes      nattch     status      \n\
                 0x00000000 4          oracle     600        10737418240 244        dest   \n\n";
-    let segment = Subject::Segment("segment 4".into());
+    let segment = Subject::Segment("4".into());
     assert_eq!(told(text, Field::SegmentBytes, &segment), [10_737_418_240.0]);
     assert_eq!(told(text, Field::SegmentAttached, &segment), [244.0]);
     let makers = "shmid owner cpid lpid\n4 oracle 812 9000\n";
