@@ -12,6 +12,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "gups"
     "redis-bloat"
     "redis-budget"
+    "redis-threshold"
     "pointer-chase"
     "btree"
     "calibrate"
