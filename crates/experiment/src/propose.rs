@@ -106,6 +106,10 @@ fn push_open(out: &mut String, key: &str, finding: &Finding) {
         let _ = write!(out, " Perhaps: {}.", remedy.what);
     }
     out.push('\n');
+    // Which program, pool or queue it is.
+    for seen in finding.values().iter().take(2) {
+        let _ = writeln!(out, "# Seen: {}", seen.text.replace(char::is_control, "?"));
+    }
     push_blank(out, key, finding.title);
 }
 
@@ -167,6 +171,11 @@ mod tests {
         assert!(text.contains("target = \"http://127.0.0.1:80/\\\"x\\\\\""), "{text}");
         assert!(text.contains("\n[[hypothesis]]\nname = \"swapping\""), "{text}");
         assert!(text.contains("metric = \"p99_us\""), "{text}");
+        let pool = "pool: www\nlisten queue: 7\nlisten queue len: 511\nidle processes: 0\n\
+                    active processes: 4\ntotal processes: 4\n";
+        let open = ledger(&found(pool), None);
+        assert!(open.contains("# name = \"php-fpm-full\""), "{open}");
+        assert!(open.contains("# Seen: php-fpm www: 7 requests wait for a worker"), "{open}");
         let nothing = ledger(&found("nothing known\n"), None);
         assert!(nothing.contains("# name = \"my-guess\""), "{nothing}");
         assert!(!nothing.contains("\n[[hypothesis]]"), "{nothing}");

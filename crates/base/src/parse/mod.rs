@@ -46,6 +46,7 @@ pub mod sysv_shm;
 pub mod tcp_table;
 pub mod thp_choice;
 pub mod trace_format;
+pub mod unix_diag;
 pub mod vmstat;
 pub mod zones;
 

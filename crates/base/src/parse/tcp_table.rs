@@ -32,6 +32,9 @@ pub struct Row {
     pub send_queue: u64,
     /// Bytes that arrived and were not read; of a listening socket, connections not accepted.
     pub receive_queue: u64,
+    /// The socket's inode, by which descriptors of processes name it; `None` where the row shows
+    /// none, or where nobody has it open.
+    pub inode: Option<u64>,
 }
 
 /// Reads either file, under its line of column names.
@@ -75,12 +78,15 @@ fn row(line: &str) -> Option<Row> {
     let (local, remote) = (end(words.next()?)?, end(words.next()?)?);
     let state = u8::try_from(hexadecimal(words.next()?)?).ok()?;
     let (send, receive) = words.next()?.split_once(':')?;
+    // Behind its timer, its retransmissions, its user and its time-out.
+    let inode = words.nth(4).and_then(decimal).filter(|inode| *inode > 0);
     Some(Row {
         local,
         remote,
         state,
         send_queue: hexadecimal(send)?.into(),
         receive_queue: hexadecimal(receive)?.into(),
+        inode,
     })
 }
 
@@ -138,6 +144,7 @@ mod tests {
         assert_eq!(parsed.problems, []);
         let [listen, busy, _] = &parsed.value[..] else { panic!("three rows") };
         assert_eq!((listen.local.as_str(), listen.state), ("127.0.0.1:6667", LISTEN));
+        assert_eq!((listen.inode, busy.inode), (Some(28), Some(29)));
         assert_eq!(listen.receive_queue, 3);
         assert_eq!((busy.local.as_str(), busy.remote.as_str()), ("10.0.0.2:22", "10.0.0.3:50000"));
         assert_eq!((busy.send_queue, busy.receive_queue), (256, 16));

@@ -5,15 +5,18 @@
 //! Environments of processes are never read; arguments, the kernel's included, only on request.
 
 mod list;
+mod owners;
 mod stacks;
 mod threads;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hugewise_base::parse::pid_stat::{self, PidStat};
 use hugewise_base::parse::tcp_table;
+use hugewise_evidence::recording::readers::capture::listeners::{self, Owners};
 use hugewise_evidence::recording::readers::capture::sample::{self, Header, Writer};
 use hugewise_evidence::recording::readers::capture::stacks::PATH as STACKS;
 use hugewise_evidence::recording::readers::storage;
@@ -84,6 +87,8 @@ pub struct Sampler {
     buffer: Vec<u8>,
     /// On the monotonic clock.
     sockets_due_ns: u64,
+    /// Sockets whose program was looked for since the last table.
+    asked: BTreeSet<u64>,
     busy: Busy,
     /// Threads that this sample may still take.
     threads_left: usize,
@@ -101,6 +106,7 @@ impl Sampler {
             left_out: LeftOut::default(),
             buffer: Vec::new(),
             sockets_due_ns: 0,
+            asked: BTreeSet::new(),
             busy: Busy::default(),
             threads_left: 0,
             stacks: None,
@@ -142,12 +148,7 @@ impl Sampler {
         for path in list::FAST.into_iter().chain(list::FILES) {
             self.take(&mut out, path, path);
         }
-        if header.monotonic_ns >= self.sockets_due_ns {
-            self.sockets_due_ns = header.monotonic_ns.saturating_add(SOCKETS_EVERY_NS);
-            for path in sample::SOCKETS {
-                self.take_sockets(&mut out, path);
-            }
-        }
+        self.take_all_sockets(&mut out, header.monotonic_ns);
         // Kernels without CONFIG_SCHEDSTATS do not have it.
         self.take_if_there(&mut out, list::SCHEDSTAT);
         self.take_mounts(&mut out);
@@ -276,17 +277,51 @@ impl Sampler {
         }
     }
 
+    fn take_all_sockets(&mut self, out: &mut Writer, now_ns: u64) {
+        let mut wait = BTreeSet::new();
+        if now_ns >= self.sockets_due_ns {
+            self.sockets_due_ns = now_ns.saturating_add(SOCKETS_EVERY_NS);
+            self.asked.clear();
+            for path in sample::SOCKETS {
+                wait.extend(self.take_sockets(out, path));
+            }
+        }
+        if !self.root.is_live() {
+            return;
+        }
+        match owners::unix_listeners() {
+            Ok(all) => {
+                out.file(listeners::UNIX, listeners::unix_text(&all).as_bytes());
+                wait.extend(all.iter().filter(|one| one.waiting > 0).map(|one| one.inode));
+            }
+            Err(error) => self.note("queues of UNIX sockets", &error.into()),
+        }
+        // Finding out whose a socket is looks at the descriptors of all processes.
+        wait.retain(|inode| self.asked.insert(*inode));
+        let found = if wait.is_empty() { Owners::new() } else { owners::owners(&self.root, wait) };
+        if !found.is_empty() {
+            out.file(listeners::OWNERS, listeners::owners_text(&found).as_bytes());
+        }
+    }
+
     /// Only the rows that say something: an idle connection's does not, and there may be 100,000.
-    fn take_sockets(&mut self, out: &mut Writer, path: &str) {
+    ///
+    /// Gives those in whose queues something waits.
+    fn take_sockets(&mut self, out: &mut Writer, path: &str) -> Vec<u64> {
+        let mut wait = Vec::new();
         match self.read(path, sample::SOCKETS_BYTES_MAX as u64) {
             Ok(()) => {
                 let text = String::from_utf8_lossy(&self.buffer);
                 let rows = text.split_inclusive('\n').filter(|row| tcp_table::worth_keeping(row));
                 let rows: String = rows.collect();
+                let parsed = tcp_table::parse(&rows).value;
+                let waiting = parsed.iter().filter(|row| row.send_queue + row.receive_queue > 0);
+                wait.extend(waiting.filter_map(|row| row.inode));
                 out.file(path, rows.as_bytes());
             }
             Err(error) => self.note(path, &error),
         }
+        wait
     }
 
     fn read(&mut self, path: &str, most: u64) -> io::Result<()> {

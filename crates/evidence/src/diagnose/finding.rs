@@ -109,6 +109,28 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The evidence of the question that names the cause, then that of the questions above it; each
+    /// value once.
+    pub fn values(&self) -> Vec<&Evidence> {
+        let of_cause = |node: &str| {
+            let node = super::questions::find(node);
+            node.is_some_and(|node| node.cause == Some(self.cause))
+        };
+        let (own, above): (Vec<_>, Vec<_>) =
+            self.chain.iter().rev().partition(|step| of_cause(step.node));
+        let mut told = Vec::new();
+        let mut values = Vec::new();
+        for evidence in own.into_iter().chain(above).flat_map(|step| &step.evidence) {
+            let value =
+                (evidence.field, evidence.subject.clone(), evidence.value.map(f64::to_bits));
+            if value.0.is_none() || !told.contains(&value) {
+                values.push(evidence);
+            }
+            told.push(value);
+        }
+        values
+    }
+
     /// Causes of the questions on the way to it.
     fn steps_towards(&self) -> Vec<Cause> {
         let nodes = self.chain.iter().filter_map(|step| super::questions::find(step.node));
@@ -277,12 +299,13 @@ fn hardware(chain: &[&Asked]) -> bool {
 }
 
 /// The steps of the ladder, or of the answer where it knows better ones than what only looks.
-fn remedies(answer: &Answer, mut ladder: Vec<Remedy>) -> Vec<Remedy> {
+fn remedies(answer: &Answer, ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
+    let mut steps = fitting(ladder, facts);
     if !answer.mended_by.is_empty() {
-        ladder.retain(|remedy| remedy.reach == Reach::Look);
-        ladder.extend(answer.mended_by.iter().cloned());
+        steps.retain(|remedy| remedy.reach == Reach::Look);
+        steps.extend(fitting(&answer.mended_by, facts));
     }
-    ladder
+    steps
 }
 
 fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<Finding> {
@@ -324,10 +347,8 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
         missing,
         remedies: remedies(
             answer,
-            fitting(
-                about.remedies,
-                Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
-            ),
+            about.remedies,
+            Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
         ),
         confidence,
         weight: answer.weight,

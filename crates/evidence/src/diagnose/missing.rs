@@ -37,7 +37,7 @@ missing! {
     SYSCALLS "system calls of the busiest program" "timeout 10 strace -f -c -p PID";
     SOFTNET "drops in the receive backlog" "sar -n SOFT 1 60";
     TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";
-    LISTEN "overflows of accept queues" "nstat -az TcpExtListenOverflows";
+    LISTEN "accept queues" "nstat -az TcpExtListenOverflows; ss -lntp; ss -lxp";
     CONNTRACK "how full the table of connections is"
         "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max";
     SOCKETS "socket queues" "ss -tnap";

@@ -50,6 +50,7 @@ pub use tree::Asked;
 pub use write::value as written;
 
 use self::remedy::{Facts, version as remedy_version};
+use crate::recording::readers::RED_HAT_THP;
 use crate::recording::{Field, LogSummary, Problem, Recording, Source, Unrecognised};
 
 /// Version of the JSON form of a [`Diagnosis`].
@@ -122,7 +123,8 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         let profiled = host.subjects(Field::SymbolPercent).next().is_some();
         let java = look.setting("java.version").and_then(|quote| remedy::java(&quote.text));
         let linux = release.and_then(remedy::version);
-        let facts = Facts { linux, java, profiled, ..Facts::default() };
+        let red_hat_thp = host.settings.keys().any(|path| path.starts_with(RED_HAT_THP));
+        let facts = Facts { linux, java, profiled, red_hat_thp, ..Facts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
         let (pressure, doing) = (pressure::pressures(&look), pressure::doing(&look));

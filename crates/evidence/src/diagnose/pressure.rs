@@ -7,7 +7,7 @@ use super::answer::{Evidence, Missing};
 use super::look::Look;
 use super::machine::memory;
 use super::missing::{DISK_WHO, MEMINFO, PROCESSES, SYMBOLS};
-use super::nodes::{largest_program, saturated_disk, shares};
+use super::nodes::{doing_of_servers, largest_program, saturated_disk, shares};
 use super::threshold::Threshold as T;
 use super::write;
 use crate::recording::{Field, Subject, Unit};
@@ -114,11 +114,29 @@ fn memory(look: &Look<'_>) -> Option<Pressure> {
     Some(Pressure { resource: "memory", load, evidence, next: MEMINFO })
 }
 
-/// What the machine does, in three lines at most: CPU time, the busiest program, memory.
+/// The pool of HugeTLB pages, and how much of it is in use.
+fn pool(look: &Look<'_>) -> Option<Evidence> {
+    let total = look.state(Field::HugetlbTotal).filter(|total| total.value > 0.0)?;
+    let free = look.state(Field::HugetlbFree)?.value;
+    let page = look.state(Field::HugetlbPage).filter(|page| page.value > 0.0);
+    let pages = page.map_or_else(String::new, |page| {
+        format!(" ({} pages)", write::number((total.value / page.value).round()))
+    });
+    let text = format!(
+        "HugeTLB pool of {}{pages}: {} in use",
+        write::bytes(total.value),
+        write::value(Unit::Percent, 100.0 - free / total.value * 100.0)
+    );
+    Some(look.say(&total, &text))
+}
+
+/// What the machine does, a line for each that is known: servers, CPU time, the busiest program,
+/// memory, a pool.
 pub(super) fn doing(look: &Look<'_>) -> Vec<Evidence> {
     let room = memory::room(look).zip(look.memory_bytes()).map(|(room, total)| {
         let text = format!("{} of {}", write::sentence(&room.seen), write::bytes(total));
         look.say(&room.seen, &text)
     });
-    shares(look).into_iter().chain(busiest(look)).chain(room).collect()
+    let servers = doing_of_servers(look).into_iter();
+    servers.chain(shares(look)).chain(busiest(look)).chain(room).chain(pool(look)).collect()
 }

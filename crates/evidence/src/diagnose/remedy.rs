@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::recording::readers::RED_HAT_THP;
 use crate::table::{Row, table};
 
 /// How far a remedy reaches.
@@ -125,6 +126,8 @@ pub(super) struct Facts {
     pub(super) profiled: bool,
     /// Whether its interrupts are mostly the hardware's.
     pub(super) hardware: bool,
+    /// Whether its settings of huge pages are where RHEL 6 has them.
+    pub(super) red_hat_thp: bool,
 }
 
 impl Facts {
@@ -147,7 +150,30 @@ impl Facts {
 
 /// The steps of a ladder that the machine can go.
 pub(super) fn fitting(ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
-    ladder.iter().filter(|remedy| facts.fit(remedy.when)).cloned().collect()
+    let fit = ladder.iter().filter(|remedy| facts.fit(remedy.when)).cloned();
+    if facts.red_hat_thp { fit.map(|remedy| on_red_hat(&remedy)).collect() } else { fit.collect() }
+}
+
+/// The steps of a cause that mend, those that reach so far first: where a step further up removes
+/// the cause itself, and those before only ease it.
+pub(super) fn with_first(cause: &str, reach: Reach) -> Vec<Remedy> {
+    let ladder = ladder(cause).unwrap_or_default();
+    let mends = ladder.iter().filter(|remedy| remedy.reach != Reach::Look).cloned();
+    let (mut first, others): (Vec<Remedy>, Vec<Remedy>) =
+        mends.partition(|remedy| remedy.reach == reach);
+    first.extend(others);
+    first
+}
+
+/// The same step where settings of huge pages are in RHEL 6's folder, which hugewise does not
+/// write.
+fn on_red_hat(remedy: &Remedy) -> Remedy {
+    let set = remedy.command.strip_prefix("hugewise thp set ");
+    let set = set.and_then(|rest| rest.split_whitespace().next()?.split_once('='));
+    remedy.clone().with(match set {
+        Some((file, value)) => format!("echo {value} > {RED_HAT_THP}{file}"),
+        None => remedy.command.replace("/sys/kernel/mm/transparent_hugepage/", RED_HAT_THP),
+    })
 }
 
 /// Version of a kernel by its release, `5.14.0-362.el9`.

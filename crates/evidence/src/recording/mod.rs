@@ -131,6 +131,8 @@ pub enum Protocol {
     Tcp,
     /// Datagrams: what finds no room is lost.
     Udp,
+    /// Within the machine (`AF_UNIX`), of connections.
+    Unix,
 }
 
 /// State of a socket, as far as the diagnosis needs it.

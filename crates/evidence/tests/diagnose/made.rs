@@ -1,6 +1,6 @@
 //! Made recordings: what published cases show only as pictures, and what no real one has.
 
-use hugewise_evidence::diagnose::{Level, Severity, Verdict};
+use hugewise_evidence::diagnose::{Level, Reach, Severity, Verdict};
 
 use super::{
     Text, answer, assert_says, chain, found, key, notes, of_texts, said, suffers, verdict,
@@ -238,6 +238,16 @@ fn what_is_in_force_and_not_counted_is_not_eliminated() {
     for node in ["kernel.reclaim", "kernel.faults", "kernel.switches"] {
         assert!(ruled_out.contains(&node), "{node}: {ruled_out:?}");
     }
+}
+
+/// Nobody asked for them: the switch removes them, and what programs can do only eases it.
+#[test]
+fn under_always_the_first_cure_of_huge_page_faults_is_the_switch() {
+    let diagnosis = of_texts(RAMP);
+    let finding = found(&diagnosis, "huge_faults");
+    let cure = finding.remedies.iter().find(|remedy| remedy.reach != Reach::Look);
+    let cure = cure.map(|remedy| &*remedy.command).unwrap_or_default();
+    assert!(cure.starts_with("hugewise thp set enabled=never"), "{cure}");
 }
 
 #[test]

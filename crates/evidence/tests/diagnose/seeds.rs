@@ -114,13 +114,18 @@ fn a_file_server_s_disk() {
             "108 to 129 requests in its queue",
             "a write took 1,046 to 1,276 ms, waiting included",
             "62 blocks of 4 KiB each",
-            "nfsd (8 tasks) has 100 % of all writes",
+            "nfsd (8 tasks) has 100 % of all writes: 24.7 MiB/s, for the NFS clients \
+             172.16.106.130, 172.16.106.100, 172.16.106.195",
             "NFS client 172.16.106.130:",
             "NFS client 172.16.106.100:",
             "NFS client 172.16.106.195:",
         ],
     );
     assert_eq!(answer(&diagnosis, "io.random").verdict, Verdict::No);
+    // Nobody has the files open here: the cure is where they are mounted.
+    let cures: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.what).collect();
+    assert!(cures.iter().all(|cure| !cure.contains("that program")), "{cures:?}");
+    assert_says(&cures.join("; "), &["on the machines that mount it"]);
 }
 
 #[test]

@@ -358,3 +358,59 @@ fn an_empty_server_and_a_cache_that_evicts_are_healthy() {
         assert!(of_texts(&[("healthy.txt", text)]).findings.is_empty(), "{text}");
     }
 }
+
+#[test]
+fn a_server_says_how_much_of_its_time_the_kernel_has() {
+    let look = |second: u64, system: f64| {
+        format!(
+            "# Server\nredis_version:7.0.15\nuptime_in_seconds:{second}\n# CPU\n\
+             used_cpu_sys:{system}\nused_cpu_user:{}\n# Commandstats\n\
+             cmdstat_set:calls={second}000,usec={second}00000,usec_per_call=120.00\n\
+             cmdstat_get:calls={second}00,usec={second}000,usec_per_call=1.20\n",
+            second / 100
+        )
+    };
+    let full = look(1000, 500.0) + &look(1010, 509.0);
+    let full = of_texts(&[("full", full.leak())]);
+    assert_says(
+        &chain(found(&full, "server_thread_full")),
+        &["in the kernel: more than in its own"],
+    );
+    let calm = of_texts(&[("calm", look(1000, 50.0).leak())]);
+    let said: Vec<&str> = calm.hosts[0].doing.iter().map(|line| line.text.as_str()).collect();
+    assert_says(&said.join("; "), &["83.3 % of it in the kernel; of its commands' time SET 99"]);
+}
+
+#[test]
+fn a_pool_in_use_is_told() {
+    let text = "HugePages_Total: 12200\nHugePages_Free: 85\nHugepagesize: 2048 kB\n";
+    let found = of_texts(&[("meminfo", text)]);
+    let said: Vec<&str> = found.hosts[0].doing.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(said, ["HugeTLB pool of 23.8 GiB (12,200 pages): 99.3 % in use"]);
+    assert!(found.findings.is_empty());
+}
+
+/// Red Hat's kernel 2.6.32 has the settings of huge pages in a folder of its own.
+#[test]
+fn commands_fit_the_folder_of_red_hat_6() {
+    let text = |folder: &str| {
+        format!(
+            "[root@ci ~]# uname -r\n2.6.32-279.el6.x86_64\n\
+             [root@ci ~]# cat /sys/kernel/mm/{folder}/enabled\n[always] never\n{}",
+            TOP.replace("redis-server", "khugepaged")
+        )
+    };
+    for (folder, cure) in [
+        ("redhat_transparent_hugepage", "echo never > /sys/kernel/mm/redhat_transparent_hugepage/"),
+        ("transparent_hugepage", "hugewise thp set enabled=never"),
+    ] {
+        let found_here = of_texts(&[("ticket", text(folder).leak())]);
+        let finding = found(&found_here, "khugepaged");
+        let commands: Vec<&str> = finding.remedies.iter().map(|one| &*one.command).collect();
+        let all = commands.join("\n");
+        assert_says(&all, &[cure, &format!("/sys/kernel/mm/{folder}/khugepaged")]);
+        // Neither prctl (3.15) nor remote promotion (6.1) is there.
+        assert!(!all.contains("advise run") && !all.contains("hugewise manage"), "{all}");
+        assert!(notes(&found_here).contains(&"thp_always"));
+    }
+}

@@ -44,7 +44,11 @@ pub(in crate::diagnose) fn shares(look: &Look<'_>) -> Vec<Evidence> {
         let peak = if peak == mean { String::new() } else { format!(" (highest {peak})") };
         format!("{} {mean}{peak}", about.name)
     };
-    let parts: Vec<String> = seen.iter().map(part).collect();
+    let mut parts: Vec<String> = seen.iter().map(part).collect();
+    let full = look.mean_busy().filter(|busy| busy.value >= look.limit(T::BusyHigh));
+    parts.extend(full.map(|busy| {
+        format!("CPU in use {}: hardly any is left", write::value(Unit::Percent, busy.value))
+    }));
     vec![look.say(first, &format!("averages: {}", parts.join("; ")))]
 }
 

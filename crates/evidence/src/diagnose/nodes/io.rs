@@ -454,7 +454,9 @@ pub(super) fn sequential(look: &Look<'_>) -> Answer {
     });
     let much = carried.is_none_or(|bytes| bytes >= BANDWIDTH_MIN_BYTES);
     let long = blocks >= look.limit(T::SequentialBlocks) && much;
-    Answer::when(long, 0.5, vec![evidence]).backed([verdict])
+    Answer::when(long, 0.5, vec![evidence])
+        .backed([verdict])
+        .mended_by(super::remote::cure_of_clients(&who(look)))
 }
 
 /// Bytes a second below which no disk's bandwidth is used up: a rotating one carries half of that
@@ -466,7 +468,9 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
     let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
     let verdict = Evidence::derived("requests that short are random, or flushed one by one");
     let short = blocks <= look.limit(T::RandomBlocks);
-    Answer::when(short, 0.5, vec![evidence]).backed([verdict])
+    Answer::when(short, 0.5, vec![evidence])
+        .backed([verdict])
+        .mended_by(super::remote::cure_of_clients(&who(look)))
 }
 
 /// Whether the disk in question mostly reads; `None`: it is not known, or both are much.
@@ -539,7 +543,12 @@ pub(super) fn known(look: &Look<'_>) -> Answer {
         return at_another_time(look).unwrap_or_else(|| Answer::unknown(&[DISK_WHO]));
     }
     let clients = super::remote::clients(look);
-    let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));
+    let serves = super::remote::serves(&found);
+    let mut found = found;
+    if let Some(first) = found.first_mut().filter(|_| serves && !clients.is_empty()) {
+        let names = super::remote::client_names(look).join(", ");
+        first.text.push_str(&format!(", for the NFS clients {names}"));
+    }
     let answer = Answer::yes(0.3, found);
     if serves && clients.is_empty() { answer.lacking(&[FLOWS]) } else { answer.and(clients) }
 }

@@ -10,6 +10,7 @@ use super::events::{
 use super::prelude::*;
 use super::profile;
 use crate::diagnose::machine;
+use crate::diagnose::remedy::{self, Reach};
 use crate::functions::{COMPACTION, RECLAIM};
 use hugewise_base::size::Size;
 
@@ -28,6 +29,18 @@ pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
+    with_switch(look, hands_out_huge(look))
+}
+
+/// Where nobody asked for huge pages, the switch is what removes them.
+fn with_switch(look: &Look<'_>, answer: Answer) -> Answer {
+    match answer.is_yes() && super::defaults::thp_always(look).is_yes() {
+        true => answer.mended_by(remedy::with_first("huge_faults", Reach::Machine)),
+        false => answer,
+    }
+}
+
+fn hands_out_huge(look: &Look<'_>) -> Answer {
     if let Some(profiled) = profile::huge_faults(look).or_else(|| cleared_by_always(look)) {
         return profiled;
     }
@@ -298,6 +311,10 @@ fn thp_is_off(look: &Look<'_>) -> bool {
 
 /// Are huge pages the first suspect?
 pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
+    with_switch(look, suspected(look))
+}
+
+fn suspected(look: &Look<'_>) -> Answer {
     if look.kernel(&Subject::Machine).is_none() {
         return Answer::unknown(&[CPU]);
     }

@@ -16,7 +16,7 @@ pub(super) fn link(look: &Look<'_>) -> Answer {
     };
     let limit = look.limit(T::LinkBusy);
     Answer::when(busy >= limit, (busy / limit / 10.0).min(0.6), vec![evidence])
-        .backed(peer(look))
+        .backed(peers(look))
         .or_close(look.is_close(busy, limit))
 }
 
@@ -83,9 +83,15 @@ fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
     Some(share(look, &fuller, "the flows listed are together", &speed))
 }
 
-/// The peer that has most of it.
-fn peer(look: &Look<'_>) -> Option<Evidence> {
+/// The peers that have most of it, each with a good part of what the first one has.
+fn peers(look: &Look<'_>) -> Vec<Evidence> {
+    const PEERS_MAX: usize = 3;
+    const PART_MIN: f64 = 0.1;
     let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
     let lines = flows.flat_map(|field| look.lines(field, |_| true));
-    most(lines.filter_map(|line| look.mean(&line))).map(|top| look.quote(&top))
+    let mut all: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
+    all.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let first = all.first().map_or(0.0, |first| first.value);
+    let large = all.iter().filter(|seen| seen.value > 0.0 && seen.value >= PART_MIN * first);
+    large.take(PEERS_MAX).map(|seen| look.quote(seen)).collect()
 }

@@ -40,6 +40,7 @@ pub(super) use io::disk as saturated_disk;
 pub(super) use kernel::daemon;
 pub(crate) use pick::hardware;
 pub(super) use pick::largest_program;
+pub(super) use redis::doing as doing_of_servers;
 pub(super) use wait::stood_still;
 
 use super::node::Test;

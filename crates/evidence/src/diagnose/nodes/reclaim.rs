@@ -379,14 +379,11 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
 /// What removes page tables first: the shared segment in HugeTLB pages, of which each needs one
 /// entry instead of hundreds, with its size where that is known; then the other steps.
 fn cure_of_tables(size: Option<f64>) -> Vec<Remedy> {
-    let ladder = remedy::ladder("page_tables").unwrap_or_default();
-    let (mut steps, others): (Vec<Remedy>, Vec<Remedy>) =
-        ladder.iter().cloned().partition(|remedy| remedy.reach == Reach::Service);
+    let mut steps = remedy::with_first("page_tables", Reach::Service);
     if let (Some(step), Some(size)) = (steps.first_mut(), size) {
         let mebibytes = (size / f64::from(1 << 20)).ceil();
         *step = step.with(step.command.replace("SEGMENT_SIZE", &format!("{mebibytes}M")));
     }
-    steps.extend(others.into_iter().filter(|remedy| remedy.reach != Reach::Look));
     steps
 }
 

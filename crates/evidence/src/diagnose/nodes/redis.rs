@@ -1,7 +1,7 @@
 //! What Redis and Valkey say of themselves.
 
 use super::prelude::*;
-use super::servers::{any, name, parts, setting, state, worst};
+use super::servers::{self, any, name, parts, setting, state, worst};
 use hugewise_base::count::counted;
 use hugewise_base::size::Size;
 
@@ -149,6 +149,56 @@ const WRITES: [&str; 12] = [
     "XADD",
 ];
 
+/// From this share on, percent, the kernel has more of a server's CPU time than its own code.
+const MOST_PERCENT: f64 = 50.0;
+
+/// The CPU of a server, and the share of it that was in the kernel, percent: now, or since its
+/// start.
+fn cpu_in_kernel(look: &Look<'_>, server: &str) -> Option<(Seen, f64)> {
+    let of = |all, kernel| Some((state(look, all, server)?, state(look, kernel, server)?.value));
+    let now = of(Field::ServerCpu, Field::ServerSystem);
+    let (all, kernel) = now.or_else(|| of(Field::ServerCpuTime, Field::ServerSystemTime))?;
+    let share = kernel / all.value * 100.0;
+    (all.value > 0.0).then_some((all, share))
+}
+
+/// That the kernel has most of a server's CPU time.
+fn in_kernel(look: &Look<'_>, server: &str) -> Option<Evidence> {
+    let (_, share) = cpu_in_kernel(look, server)?;
+    let text = format!("{} of that is in the kernel: more than in its own code", percent(share));
+    (share > MOST_PERCENT).then(|| Evidence::derived(text))
+}
+
+/// What each server does, whether it suffers or not: its CPU, and the commands that have most of
+/// its time.
+pub(in crate::diagnose) fn doing(look: &Look<'_>) -> Vec<Evidence> {
+    const COMMANDS_MAX: usize = 3;
+    let line = |server: &String| {
+        let (cpu, share) = cpu_in_kernel(look, server)?;
+        let used = match cpu.field {
+            Field::ServerCpu => format!("{} of one CPU", percent(cpu.value)),
+            _ => format!("{} of CPU time since its start", write::milliseconds(cpu.value)),
+        };
+        let now = parts(look, Field::CommandBusy, server);
+        let lines = if now.is_empty() { parts(look, Field::CommandTime, server) } else { now };
+        let mut all: Vec<Seen> =
+            lines.iter().filter_map(|line| look.latest(line.field, &line.subject)).collect();
+        let sum: f64 = all.iter().map(|seen| seen.value).sum();
+        all.sort_by(|a, b| b.value.total_cmp(&a.value));
+        let most = all.iter().take(COMMANDS_MAX).filter(|seen| seen.value > 0.0);
+        let most = most
+            .map(|seen| format!("{} {}", name(&seen.subject), percent(seen.value / sum * 100.0)));
+        let most: Vec<String> = most.collect();
+        let commands = match most.is_empty() {
+            true => String::new(),
+            false => format!("; of its commands' time {}", most.join(", ")),
+        };
+        let text = format!("{server}: {used}, {} of it in the kernel{commands}", percent(share));
+        Some(look.say(&cpu, &text))
+    };
+    servers::all(look, KIND, &[Field::ServerCpuTime]).iter().filter_map(line).collect()
+}
+
 /// Is a server's one thread full?
 pub(super) fn full(look: &Look<'_>) -> Answer {
     let fields = [Field::ServerCpu, Field::ServerCpuTime];
@@ -174,6 +224,7 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
             let evidence = vec![look.say(&cpu, &text)];
             return Some(
                 Answer::when(cpu.value >= limit, cpu.value / 100.0, evidence)
+                    .backed(in_kernel(look, server))
                     .backed(most)
                     .backed(huge)
                     .or_close(look.is_close(cpu.value, limit)),

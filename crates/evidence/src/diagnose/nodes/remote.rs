@@ -2,6 +2,7 @@
 
 use super::disk::disks;
 use super::prelude::*;
+use crate::diagnose::remedy::{Reach, Remedy};
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 
 /// What records all disks of a machine, whoever reads it; others are asked for some.
@@ -58,12 +59,56 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     answer.and(waits).and(mounted).lacking(lacking)
 }
 
-/// For a file server: which peers send.
-pub(super) fn clients(look: &Look<'_>) -> Vec<Evidence> {
+/// What machines send to the kernel's server of NFS, the most first.
+fn senders(look: &Look<'_>) -> Vec<Seen> {
     let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
     let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
-    let flows = look.sorted(Field::FlowReceived, nfs);
-    let said = flows.iter().filter(|seen| seen.value > 0.0).take(3).map(|seen| {
+    let mut flows = look.sorted(Field::FlowReceived, nfs);
+    flows.retain(|seen| seen.value > 0.0);
+    flows.truncate(3);
+    flows
+}
+
+/// Whether the kernel's server of NFS has most of it: its threads only write for others.
+pub(super) fn serves(who: &[Evidence]) -> bool {
+    who.iter().any(|evidence| evidence.text.starts_with("nfsd "))
+}
+
+/// What helps where programs of other machines write: here nobody has their files open.
+pub(super) fn cure_of_clients(who: &[Evidence]) -> Vec<Remedy> {
+    const STEPS: [Remedy; 2] = [
+        Remedy::new(
+            Reach::Program,
+            "on the machines that mount it: move what writes most, such as logs or a database's \
+             files, to disks of their own",
+            "nfsiostat 1 10; iotop -obP -n 5  # there",
+            "iostat -xz 1 10: await falls, and the service's own times with it",
+        ),
+        Remedy::new(
+            Reach::Hardware,
+            "a faster disk for what is shared, or fewer machines that write to one",
+            "cat /proc/fs/nfsd/pool_stats; iostat -xz 1 10",
+            "the same load at less than 70 % busy",
+        ),
+    ];
+    if serves(who) { STEPS.to_vec() } else { Vec::new() }
+}
+
+/// Their addresses, without the ports.
+pub(super) fn client_names(look: &Look<'_>) -> Vec<String> {
+    let host = |seen: Seen| match seen.subject {
+        Subject::Flow { remote, .. } => {
+            Some(remote.rsplit_once(':').map_or(remote.as_str(), |(host, _)| host).to_owned())
+        }
+        _ => None,
+    };
+    senders(look).into_iter().filter_map(host).collect()
+}
+
+/// For a file server: which peers send.
+pub(super) fn clients(look: &Look<'_>) -> Vec<Evidence> {
+    let flows = senders(look);
+    let said = flows.iter().map(|seen| {
         let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
         let rate = write::value(seen.field.about().unit, seen.value);
         look.say(seen, &format!("NFS client {remote} sends {rate}"))

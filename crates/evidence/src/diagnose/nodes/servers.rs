@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 const SERVERS_MAX: usize = 64;
 
 /// The servers of a kind that one of the fields is about.
-fn all(look: &Look<'_>, kind: &str, fields: &[Field]) -> BTreeSet<String> {
+pub(super) fn all(look: &Look<'_>, kind: &str, fields: &[Field]) -> BTreeSet<String> {
     let subjects = fields.iter().flat_map(|field| look.host.subjects(*field));
     let names = subjects.filter_map(|(subject, _)| subject.service());
     let own = names.filter(|name| name.split(' ').next() == Some(kind));

@@ -63,6 +63,10 @@ macro_rules! fields_of_programs {
     ServerUptime "server.uptime_ms" Milliseconds Instant "time since the server's start";
     ServerCpuTime "server.cpu_ms" Milliseconds SinceBoot "CPU of the server since its start";
     ServerCpu "server.cpu_percent" Percent Average "CPU of the server's main thread";
+    ServerSystemTime "server.cpu_kernel_ms" Milliseconds SinceBoot
+        "CPU of the server in the kernel since its start";
+    ServerSystem "server.cpu_kernel_percent" Percent Average
+        "CPU of the server's main thread in the kernel";
     ServerRequests "server.requests_per_s" PerSecond Average "requests served";
     LatencyEvent "server.latency_ms" Milliseconds Event "latest stall that the server measured";
     LatencyWorst "server.latency_worst_ms" Milliseconds Event "longest stall that it measured";
@@ -133,6 +137,9 @@ macro_rules! fields_of_programs {
     PoolActive "pool.active" Count Instant "workers at work";
     PoolIdle "pool.idle" Count Instant "workers without work";
     PoolQueue "pool.queue" Count Instant "requests that wait for a worker";
+    PoolQueueLimit "pool.queue_limit" Count Instant
+        "most requests that may wait for a worker; 0: the server cannot tell how many wait";
+    AcceptWaiting "listen.waiting" Count Instant "connections that wait to be accepted";
     PoolFullCount "pool.full" Count SinceBoot "times that the pool was full since its start";
     // Pools of connections, as programs log them.
     ConnUsed "connections.used" Count Event "connections of the pool in use";

@@ -87,6 +87,7 @@ mod zpool;
 
 pub(super) use prompt::is_tool;
 pub use reader::{LINES_AROUND, Lines, Reader, Taken};
+pub(crate) use shell::RED_HAT_THP;
 
 use self::glance::Glance;
 use super::Builder;
@@ -385,7 +386,8 @@ formats![
             let head = line.has("Recv-Q") || line.has("Active") || line.has("ProtRefCn");
             let row = line.begins("tuESCLTFNBU") || line.begins_with_digit();
             let ends = line.is_named_behind(2) || line.holds("::");
-            head || row && ends && line.colons_min(2)
+            let unix = line.begins("u") && line.has("u_s") && line.words_min(6);
+            head || unix || row && ends && line.colons_min(2)
         },
         sockets::begins,
     ),

@@ -122,7 +122,11 @@ impl Shell {
             let interface = Subject::Interface(interface.to_owned());
             return out.put(field, &interface, None, number as f64);
         }
-        let thp = path.starts_with("/sys/kernel/mm/transparent_hugepage/");
+        // RHEL 6 has the settings of huge pages in a folder of its own.
+        if let Some(name) = path.strip_prefix(RED_HAT_THP) {
+            self.setting(&format!("{THP}{name}"), value, out);
+        }
+        let thp = path.starts_with(THP) || path.starts_with(RED_HAT_THP);
         let kind = if thp { SourceKind::ThpSettings } else { SourceKind::Settings };
         out.resume(kind, out.line());
         out.setting(path, value);
@@ -253,6 +257,11 @@ impl Reader for Shell {
         Taken::Yes
     }
 }
+
+/// Where kernels have the settings of transparent huge pages.
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
+/// Where those of RHEL 6 have them (2.6.32).
+pub(crate) const RED_HAT_THP: &str = "/sys/kernel/mm/redhat_transparent_hugepage/";
 
 #[cfg(test)]
 mod tests {

@@ -105,6 +105,27 @@ fn netstat_program(word: &str) -> Option<String> {
     named.then(|| word.trim_end_matches(':').to_owned())
 }
 
+/// A socket of the UNIX domain that waits for connections, in `ss -x`: `u_str LISTEN 4 511
+/// /run/fpm.sock 23392 * 0 users:(...)`, where a path has its inode in place of a port.
+fn unix_listener<'a>(words: &[&'a str], asked: Option<SocketState>) -> Option<Row<'a>> {
+    let [kind, rest @ ..] = words else { return None };
+    let before = rest.first().and_then(|word| state(word));
+    let [received, sent, path, inode, rest @ ..] = rest.get(usize::from(before.is_some())..)?
+    else {
+        return None;
+    };
+    count(inode)?;
+    let listens = before.or(asked) == Some(SocketState::Listen);
+    (matches!(*kind, "u_str" | "u_seq") && listens).then_some(Row {
+        protocol: Some(Protocol::Unix),
+        state: Some(SocketState::Listen),
+        form: Some(Form::Ss),
+        queues: (count(received)?, count(sent)?),
+        ends: (*path, "*"),
+        program: rest.iter().find_map(|word| ss_program(word)),
+    })
+}
+
 /// Rows about sockets that are not TCP or UDP.
 fn passed_over(words: &[&str]) -> bool {
     const KINDS: [&str; 13] = [
@@ -171,7 +192,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let form = match headed {
         Some(form) => form,
         None => {
-            let row = row(&words)?;
+            let row = row(&words).or_else(|| unix_listener(&words, asked.state))?;
             // Two numbers and two addresses alone may be anything.
             if row.protocol.is_none() && row.state.is_none() && asked.form != Some(Form::Ss) {
                 return None;
@@ -205,6 +226,11 @@ impl Sockets {
             _ => Some(Protocol::Tcp),
         };
         let protocol = row.protocol.or(self.asked.protocol).or(by_state);
+        if state == SocketState::Listen && row.queues.0 > 0 {
+            let subject = Subject::Named(row.ends.0.to_owned());
+            #[expect(clippy::cast_precision_loss, reason = "numbers of connections")]
+            out.put(Field::AcceptWaiting, &subject, None, row.queues.0 as f64);
+        }
         out.socket((protocol, state), row.queues, row.ends, row.program.as_deref());
     }
 }
@@ -212,7 +238,8 @@ impl Sockets {
 impl Reader for Sockets {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let words = words(line);
-        if let Some(row) = row(&words) {
+        let unix = || unix_listener(&words, self.asked.state);
+        if let Some(row) = row(&words).or_else(unix) {
             if row.form.is_some_and(|form| form != self.form) {
                 return Taken::No;
             }
@@ -303,6 +330,25 @@ mod tests {
         }
         let headless = "$ ss -tn state close-wait | tail -1\n0 0 10.1.0.4:443 203.0.113.9:5101\n";
         assert_eq!(sockets(headless)[0].state, SocketState::CloseWait);
+    }
+
+    #[test]
+    fn listeners_of_the_unix_domain_have_queues() {
+        let head = "Netid State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n";
+        let row = "4 511 /run/fpm.sock 2339246 * 0 users:((\"php-fpm8.2\",pid=7,fd=9))\n";
+        for text in [
+            format!("{head}u_str LISTEN {row}u_str ESTAB 0 0 /run/fpm.sock 5 * 6\n"),
+            format!("u_seq LISTEN {row}"),
+            format!("$ ss -x state listening\nu_str {row}"),
+        ] {
+            let found = sockets(&text);
+            let [one] = &found[..] else { panic!("{text}: {found:?}") };
+            assert_eq!((one.protocol, one.state), (Some(Protocol::Unix), SocketState::Listen));
+            assert_eq!((one.receive_queue, one.send_queue), (4, 511));
+            assert_eq!(one.local, "/run/fpm.sock");
+            assert_eq!(one.program.as_deref(), Some("7/php-fpm8.2"));
+        }
+        assert!(read("u_str LISTEN 4 511 words\n").sources.is_empty());
     }
 
     #[test]

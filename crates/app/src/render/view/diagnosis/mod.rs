@@ -27,7 +27,7 @@ const NOTES_MAX: usize = 8;
 /// Most sources that are listed.
 const SOURCES_MAX: usize = 12;
 /// Most lines about what the machines do where nothing was found.
-const DOING_MAX: usize = 3;
+const DOING_MAX: usize = 4;
 /// Most missing observations that are listed.
 const MISSING_MAX: usize = 5;
 

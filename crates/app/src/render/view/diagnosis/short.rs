@@ -52,24 +52,8 @@ fn push_head(out: &mut String, finding: &Finding, named: bool, paint: Paint) {
     }
 }
 
-/// The evidence of the question that names the cause, then that of the questions above it.
 fn push_values(out: &mut String, finding: &Finding) {
-    let of_cause = |node: &str| {
-        let node = hugewise_evidence::diagnose::questions::find(node);
-        node.is_some_and(|node| node.cause == Some(finding.cause))
-    };
-    let (own, above): (Vec<_>, Vec<_>) =
-        finding.chain.iter().rev().partition(|step| of_cause(step.node));
-    let evidence = own.into_iter().chain(above).flat_map(|step| &step.evidence);
-    let mut told = Vec::new();
-    let new = |evidence: &&Evidence| {
-        let value = (evidence.field, evidence.subject.clone(), evidence.value.map(f64::to_bits));
-        let again = value.0.is_some() && told.contains(&value);
-        told.push(value);
-        !again
-    };
-    let evidence = evidence.filter(new);
-    for (index, evidence) in evidence.take(VALUES_MAX).enumerate() {
+    for (index, evidence) in finding.values().into_iter().take(VALUES_MAX).enumerate() {
         let first = if index == 0 { "  why   " } else { "        " };
         out.push_str(&wrap(first, &said(evidence)));
     }

@@ -10,6 +10,7 @@ mod cpu;
 mod disk;
 mod files;
 mod kept;
+pub mod listeners;
 mod memory;
 mod network;
 mod process;
@@ -25,12 +26,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::files::Files;
 use self::kept::{COUNTERS_MAX, Counts, Now};
+use self::listeners::{Owners, Waited};
 use self::sample::{Header, Sample};
 use self::stacks::Stacks;
 use super::storage::Mounts;
 use crate::recording::base_page::Told;
-use crate::recording::{Builder, Protocol, SourceKind};
+use crate::recording::{Builder, Protocol, SocketState, SourceKind};
 use hugewise_base::parse::tcp_table::Row;
+use hugewise_base::parse::unix_diag::Listener;
 use hugewise_base::units::Bytes;
 
 /// Files below these are settings, or say what kernel it is.
@@ -42,6 +45,9 @@ const SETTINGS: [&str; 6] = [
     "/proc/version",
     "/proc/cmdline",
 ];
+
+/// Most programs of sockets that are kept.
+const OWNERS_MAX: usize = 10_000;
 
 /// Shortest time between samples that rates are computed over: below, ticks of a CPU's time are
 /// all there is to see.
@@ -55,6 +61,11 @@ pub struct Capture {
     counts: Counts,
     /// Of the latest sample that has them: a recording has no more than one list of sockets.
     sockets: Vec<Row>,
+    /// Of the latest one that has those of the UNIX domain.
+    unix: Vec<Listener>,
+    tcp_waited: Waited,
+    unix_waited: Waited,
+    owners: Owners,
     profile: Stacks,
     samples: usize,
     rated: bool,
@@ -102,7 +113,14 @@ impl Capture {
         for row in &self.sockets {
             let queues = (row.receive_queue, row.send_queue);
             let kind = (Some(Protocol::Tcp), network::state(row));
-            out.socket(kind, queues, (&row.local, &row.remote), None);
+            let owner = row.inode.and_then(|inode| self.owners.get(&inode));
+            out.socket(kind, queues, (&row.local, &row.remote), owner.map(String::as_str));
+        }
+        for one in &self.unix {
+            let queues = (one.waiting.into(), one.most.into());
+            let owner = self.owners.get(&one.inode).map(String::as_str);
+            let kind = (Some(Protocol::Unix), SocketState::Listen);
+            out.socket(kind, queues, (&one.name, "*"), owner);
         }
         self.profile.put(out);
         match self.samples {
@@ -151,8 +169,16 @@ impl Capture {
         network::read(&mut files, &mut now);
         process::read(&mut files, &mut now);
         cgroup::read(&mut files, &mut now);
+        let owners = listeners::owners(&files.text(listeners::OWNERS));
+        self.owners.extend(owners.into_iter().take(OWNERS_MAX.saturating_sub(self.owners.len())));
         if let Some(sockets) = network::sockets(&mut files) {
+            self.tcp_waited.put(&network::waiting(&sockets), &mut now);
             self.sockets = sockets;
+        }
+        if files.bytes(listeners::UNIX).is_some() {
+            self.unix = listeners::unix(&files.text(listeners::UNIX));
+            let waiting = self.unix.iter().map(|one| (one.name.as_str(), one.waiting.into()));
+            self.unix_waited.put(&waiting.collect(), &mut now);
         }
         self.counts = now.counts;
         let stacks = files.text(stacks::PATH);

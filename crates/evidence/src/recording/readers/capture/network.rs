@@ -5,6 +5,7 @@ use super::kept::Now;
 use crate::recording::{Field, SocketState, Subject};
 use hugewise_base::parse::tcp_table::{self, Row};
 use hugewise_base::parse::{decimal, net_dev, snmp, softnet};
+use std::collections::BTreeMap;
 
 /// Links are given in millions of bits a second; this makes them bytes.
 const MEGABIT_BYTES: f64 = 125_000.0;
@@ -84,8 +85,7 @@ fn busy(files: &Files<'_>, now: &mut Now<'_>, interface: &net_dev::Interface, sp
     now.state(Field::NetBusy, &subject, (bytes / passed / speed * 100.0).min(100.0));
 }
 
-/// Sockets that listen or have bytes in a queue. Programs are unknown: the kernel's table has
-/// none, and whose a socket is, is not captured. `None` for a sample without tables: they cost
+/// Sockets that listen or have bytes in a queue. `None` for a sample without tables: they cost
 /// more than all else, so not every sample has them.
 pub(super) fn sockets(files: &mut Files<'_>) -> Option<Vec<Row>> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -94,6 +94,13 @@ pub(super) fn sockets(files: &mut Files<'_>) -> Option<Vec<Row>> {
     let waits =
         |row: &Row| row.state == tcp_table::LISTEN || row.send_queue > 0 || row.receive_queue > 0;
     Some(rows.flatten().filter(waits).collect())
+}
+
+/// Listening sockets with connections that wait to be accepted, and how many.
+pub(super) fn waiting(sockets: &[Row]) -> BTreeMap<&str, u64> {
+    let listening = sockets.iter().filter(|row| row.state == tcp_table::LISTEN);
+    let waiting = listening.filter(|row| row.receive_queue > 0);
+    waiting.map(|row| (row.local.as_str(), row.receive_queue)).collect()
 }
 
 pub(super) const fn state(row: &Row) -> SocketState {

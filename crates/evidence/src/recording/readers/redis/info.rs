@@ -196,9 +196,12 @@ impl Reader for Info {
         let cpu = self
             .sum("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
             .or_else(|| self.sum("used_cpu_sys", "used_cpu_user"));
+        let kernel =
+            self.number("used_cpu_sys_main_thread").or_else(|| self.number("used_cpu_sys"));
         let counts = [
             // Milliseconds in a second are tenths of a percent.
             (Field::ServerCpuTime, Some((Field::ServerCpu, 0.1)), cpu.map(|s| s * 1000.0)),
+            (Field::ServerSystemTime, Some((Field::ServerSystem, 0.1)), kernel.map(|s| s * 1000.0)),
             (Field::EvictedCount, Some((Field::Evictions, 1.0)), self.number("evicted_keys")),
             (
                 Field::FsyncDelayCount,
@@ -283,6 +286,7 @@ db0:keys=12,expires=0,avg_ttl=0\r
             (Field::FsyncDelayCount, 3.0),
             (Field::CacheHitCount, 900.0),
             (Field::ServerCpuTime, 50_000.0),
+            (Field::ServerSystemTime, 10_500.0),
         ] {
             assert_eq!(values(&recording, field, &redis()), [value], "{field:?}");
         }
