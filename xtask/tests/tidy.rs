@@ -8,7 +8,8 @@ mod rules;
 use rules::citations::{self, Tree};
 use rules::imports::Import;
 use rules::{
-    Problem, TextFile, circles, collect, deps, english, imports, limits, promises, targets, walls,
+    Problem, TextFile, circles, collect, deps, english, imports, limits, promises, seeds, targets,
+    walls,
 };
 use std::fs;
 use std::process::Command;
@@ -109,6 +110,12 @@ fn promises_name_existing_tests() {
     let spec = read("SPEC.md").expect("SPEC.md lists every promise with its test: write it");
     assert!(!promises::rows(&spec.text).is_empty(), "SPEC.md:1: no table row: list the promises");
     report(promises::promises(&spec, |path| read(path).map(|file| file.text)));
+}
+
+#[test]
+fn statements_of_the_seeds_are_accounted_for() {
+    let document = read("docs/seeds.md").expect("docs/seeds.md");
+    report(seeds::seeds(&document, |path| read(path).map(|file| file.text)));
 }
 
 /// Applies a rule about what texts point to.

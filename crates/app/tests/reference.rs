@@ -159,3 +159,22 @@ fn defaults() {
     std::fs::remove_file(&empty).expect("and removed");
     check_tables("reference/config.md", &config::tables(&shown));
 }
+
+/// Commands that the table of the seeds names are understood, up to what they would do.
+#[test]
+fn commands_of_the_seeds_parse() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/seeds.md");
+    let text = std::fs::read_to_string(page).expect("docs/seeds.md");
+    let quoted = text.lines().filter(|line| line.starts_with('|'));
+    let quoted = quoted.flat_map(|line| line.split('`').skip(1).step_by(2));
+    let commands: Vec<&str> = quoted.filter_map(|one| one.strip_prefix("hugewise ")).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
+        // Behind '--' stands another program.
+        let own = command.split(" -- ").next().unwrap_or_default();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+        let done = program.args(own.split(' ')).arg("--help").output().expect("the program runs");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "hugewise {command}: {said}");
+    }
+}

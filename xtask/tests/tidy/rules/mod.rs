@@ -10,6 +10,7 @@ pub(crate) mod english;
 pub(crate) mod imports;
 pub(crate) mod limits;
 pub(crate) mod promises;
+pub(crate) mod seeds;
 pub(crate) mod source;
 pub(crate) mod targets;
 pub(crate) mod walls;

@@ -34,7 +34,7 @@ fn is_ruler(line: &str) -> bool {
     line.starts_with('|') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
 
-fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
@@ -56,32 +56,38 @@ fn named_tests(cell: &str) -> Vec<(String, String)> {
 pub(crate) fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<Problem> {
     let mut found = Vec::new();
     for row in rows(&spec.text) {
-        let mut report = |what: String| found.push(Problem::new(&spec.path, row.line, what));
+        let mut said = wrong(&row, &read);
         if row.tests.is_empty() && row.experiments.is_empty() {
-            report(format!(
+            said.push(format!(
                 "a promise without a test: name one in the last cell as `file.rs::name`, or an \
                  experiment as `{EXPERIMENTS}NAME.toml`"
             ));
         }
-        for file in &row.experiments {
-            match read(file) {
-                None => report(format!("no experiment '{file}': write it or correct this")),
-                Some(text) if !is_experiment(file, &text) => {
-                    report(format!("{file} does not say the name of its file as its own"));
-                }
-                Some(_) => {}
+        found.extend(said.into_iter().map(|what| Problem::new(&spec.path, row.line, what)));
+    }
+    found
+}
+
+/// What a row names and is not there.
+pub(crate) fn wrong(row: &Row, read: &impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in &row.experiments {
+        match read(file) {
+            None => found.push(format!("no experiment '{file}': write it or correct this")),
+            Some(text) if !is_experiment(file, &text) => {
+                found.push(format!("{file} does not say the name of its file as its own"));
             }
+            Some(_) => {}
         }
-        for (file, name) in &row.tests {
-            match read(file) {
-                None => report(format!("no file '{file}': write the path from the top folder")),
-                Some(text) if !has_test(&text, name) => {
-                    report(format!(
-                        "no test or trial '{name}' in {file}: write it or correct this"
-                    ));
-                }
-                Some(_) => {}
+    }
+    for (file, name) in &row.tests {
+        match read(file) {
+            None => found.push(format!("no file '{file}': write the path from the top folder")),
+            Some(text) if !has_test(&text, name) => {
+                found
+                    .push(format!("no test or trial '{name}' in {file}: write it or correct this"));
             }
+            Some(_) => {}
         }
     }
     found
