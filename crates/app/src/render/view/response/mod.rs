@@ -38,10 +38,10 @@ pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
     let account = &answer.account;
     let mut text = head(account, paint);
     text.push('\n');
-    text.push_str(&verdict(account, paint));
     if let Some(goal) = &account.goal {
         text.push_str(&of_goal(goal, account.times.requests, paint));
     }
+    text.push_str(&verdict(account, paint));
     for (at, episode) in account.episodes.iter().enumerate() {
         let beside = answer.joined.as_ref().and_then(|joined| joined.episodes.get(at));
         text.push_str(&episode::text(episode, account.calm.as_ref(), beside, paint));
