@@ -93,7 +93,8 @@ fn push_hypotheses(out: &mut String, findings: &[Finding]) {
     if findings.is_empty() {
         let _ = write!(
             out,
-            "\n# Nothing was found that could be tried. What you suspect yourself goes here:\n"
+            "\n# Nothing was found that could be tried. 'hugewise lab limit URL' loads the service \
+             until something is full.\n# What you suspect yourself goes here:\n"
         );
         push_blank(out, "my-guess", "what the cause may be");
     }
@@ -178,6 +179,7 @@ mod tests {
         assert!(open.contains("# Seen: php-fpm www: 7 requests wait for a worker"), "{open}");
         let nothing = ledger(&found("nothing known\n"), None);
         assert!(nothing.contains("# name = \"my-guess\""), "{nothing}");
+        assert!(nothing.contains("hugewise lab limit"), "{nothing}");
         assert!(!nothing.contains("\n[[hypothesis]]"), "{nothing}");
     }
 }

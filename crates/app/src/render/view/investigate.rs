@@ -70,7 +70,22 @@ pub(crate) fn text(verdicts: &Verdicts, paint: Paint) -> String {
     }
     out.push('\n');
     out += &wrap("", &how_sure(verdicts));
+    out.push('\n');
+    out += &wrap("Next: ", next(verdicts));
     out
+}
+
+/// What to do with the verdicts: everything was put back.
+fn next(verdicts: &Verdicts) -> &'static str {
+    if verdicts.accepted().next().is_some() {
+        "everything was put back. Make the change for good; 'hugewise lab limit URL' before and \
+         after it says what it gives, and what is full then"
+    } else if verdicts.left > 0 {
+        "the same command continues"
+    } else {
+        "everything was put back. 'hugewise lab limit URL' says what is full, and 'hugewise \
+         diagnose' under that load who waits for it: more hypotheses for the ledger"
+    }
 }
 
 fn title(verdicts: &Verdicts) -> String {
@@ -170,7 +185,7 @@ fn signed(percent: f64) -> String {
 }
 
 /// A value as people read it: times of requests as times, of all else three digits that matter.
-fn value(key: &str, value: f64) -> String {
+pub(super) fn value(key: &str, value: f64) -> String {
     if key.ends_with("_us") {
         return latency(value * 1e3);
     }

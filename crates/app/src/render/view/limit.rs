@@ -27,16 +27,24 @@ pub(crate) fn text(limit: &Limit, file: Option<&Path>, paint: Paint) -> String {
     for note in &limit.notes {
         text += &paint.warn(&wrap("note: ", note));
     }
-    if let Some(file) = file.filter(|_| limit.judged.gone.is_some()) {
-        let file = file.display();
-        text.push('\n');
-        let how = format!(
-            "After a change, 'hugewise lab limit {} --check {file}' says whether that came true.",
-            printable(&limit.target)
-        );
-        text += &wrap("", &how);
+    text.push('\n');
+    text + &wrap("", &next(limit, file))
+}
+
+/// What tells more, or whether it came true.
+fn next(limit: &Limit, file: Option<&Path>) -> String {
+    let target = printable(&limit.target);
+    match file.filter(|_| limit.judged.gone.is_some()) {
+        Some(file) => format!(
+            "'hugewise diagnose' while it is full names who waits for what. After a change, \
+             'hugewise lab limit {target} --check {}' says whether that came true.",
+            file.display()
+        ),
+        None => format!(
+            "'hugewise diagnose' while it is full names who waits for what; 'hugewise investigate \
+             plan --target {target}' makes hypotheses of it."
+        ),
     }
-    text
 }
 
 /// A rate with the digits that count.

@@ -6,7 +6,7 @@ mod parts;
 mod plots;
 mod questions;
 mod short;
-mod time_plot;
+pub(super) mod time_plot;
 
 use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
@@ -341,6 +341,9 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     for missing in lacking.iter().take(6) {
         let _ = writeln!(out, "  $ {}", missing.command);
     }
+    let next = "If a service is slow all the same, 'hugewise lab limit URL' loads it until \
+                something is full, and says what.";
+    out.push_str(&wrap("", next));
 }
 
 /// The resources under pressure, with what is known of each and what to look at next.

@@ -35,7 +35,8 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
 /// How to see more than the answer.
 pub(super) fn push_more(out: &mut String, paint: Paint) {
     let more = "--full adds the questions that led there, what was ruled out, what was not \
-                observed, and every remedy";
+                observed, and every remedy. 'hugewise investigate plan' makes of the findings what \
+                can be tried";
     let _ = write!(out, "\n{}", paint.dim(&wrap("", more)));
 }
 

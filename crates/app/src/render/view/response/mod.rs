@@ -51,7 +51,29 @@ pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
     }
     text.push_str(&tables::text(account, paint));
     text.push_str(&said_not(answer, paint));
+    if account.untold != Some(Untold::NoTimes) {
+        text.push_str(&next(answer));
+    }
     text
+}
+
+/// What tells more.
+fn next(answer: &Answer) -> String {
+    let line = match (answer.account.episodes.is_empty(), &answer.joined) {
+        (true, _) => {
+            "a service that is slow all the time has no calm window to be compared with: \
+             'hugewise diagnose' while it is under load says what is full or waits, 'hugewise \
+             lab limit URL' at which rate"
+        }
+        (false, None) => {
+            "'hugewise diagnose' while it is slow says what the machine does then, and --with \
+             joins what was recorded"
+        }
+        (false, Some(_)) => {
+            "'hugewise investigate plan' makes of what the machine did hypotheses that can be tried"
+        }
+    };
+    format!("\n{}", wrap("Next: ", line))
 }
 
 /// What was read, and how long requests took.
