@@ -24,6 +24,8 @@ pub enum LabCommand {
     /// Find the rate at which a server on this machine is full, what is full then, and what comes
     /// next
     Limit(LimitArgs),
+    /// Show a log of stages: goal, change, before, after, proof
+    Stages(LabStagesArgs),
     /// Compare policies on simulated machines; needs no rights and changes nothing
     Simulate(LabSimulateArgs),
     /// A small program to look at, for examples, probes and experiments; changes no setting
@@ -83,6 +85,9 @@ pub struct TrialArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub state_dir: PathBuf,
+    /// Also add what came of it to this log of stages ('hugewise lab stages FILE' shows it)
+    #[arg(long, value_name = "FILE")]
+    pub stages: Option<PathBuf>,
 }
 
 /// Arguments of `lab run`.
@@ -159,6 +164,23 @@ pub struct LabSignaturesArgs {
 /// As many as give two samples, up to ten minutes of each.
 fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=600)
+}
+
+/// Arguments of `lab stages`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "'lab limit', 'lab run' and 'investigate run' add a line for each change by \
+--stages FILE.\n\nExit codes: 0 done, 5 a line is no stage, 1 unreadable.\n\nExamples:\n  \
+hugewise lab limit http://127.0.0.1:8080/item --stages shop.stages --change 'as it is'\n  \
+hugewise lab stages shop.stages --html shop.html"
+)]
+pub struct LabStagesArgs {
+    /// The log
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write a page with a graph of each goal over the days: one HTML file; '-' is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Arguments of `lab simulate`.

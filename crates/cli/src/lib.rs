@@ -40,7 +40,7 @@ pub use hugetlb::{
 pub use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
-    LabSetupArgs, LabSignaturesArgs, LabSimulateArgs, WorkloadArgs,
+    LabSetupArgs, LabSignaturesArgs, LabSimulateArgs, LabStagesArgs, WorkloadArgs,
 };
 pub use limit::LimitArgs;
 pub use manage::{

@@ -45,6 +45,12 @@ pub struct LimitArgs {
     /// With --check: how much more of the limit there is since then (default: it is gone)
     #[arg(long, value_name = "N", requires = "check", value_parser = factor)]
     pub factor: Option<f64>,
+    /// Also add the result to this log of stages ('hugewise lab stages FILE' shows it)
+    #[arg(long, value_name = "FILE")]
+    pub stages: Option<PathBuf>,
+    /// With --stages: what was changed since the stage before
+    #[arg(long, value_name = "TEXT", requires = "stages", default_value = "not said")]
+    pub change: String,
 }
 
 /// A rate that can be tried.

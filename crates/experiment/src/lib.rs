@@ -35,6 +35,7 @@ pub mod regret;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
+pub mod stages;
 pub mod suite;
 pub mod summary;
 pub mod tools;

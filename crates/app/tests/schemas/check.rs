@@ -20,14 +20,15 @@ schemas! {
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal"
     "lab-compare" "lab-regret" "lab-signatures" "lab-simulate"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-stages"
+    "limit" "manage" "map" "metrics" "pause"
     "placement"
     "record" "replay" "response" "revert"
     "rules" "serve" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 55] = [
+pub(crate) const COMMANDS: [(&str, &str); 56] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
@@ -72,6 +73,7 @@ pub(crate) const COMMANDS: [(&str, &str); 55] = [
     ("lab compare", "lab-compare"),
     ("lab signatures", "lab-signatures"),
     ("lab limit", "limit"),
+    ("lab stages", "lab-stages"),
     ("lab simulate", "lab-simulate"),
     ("investigate plan", "investigate-plan"),
     ("investigate run --dry-run", "investigate-setup"),

@@ -349,7 +349,11 @@ fn billed(all: &mut Outputs, scratch: &Scratch) {
 fn limited(all: &mut Outputs) {
     let url = answering("200 OK").expect("a server");
     let rates = ["--from", "30", "--most", "30", "--seconds", "3"];
-    all.run("limit", &[&["lab", "limit", &url], &rates[..]].concat(), &[5]);
+    let scratch = Scratch::new();
+    let log = scratch.join("stages");
+    let kept = ["--stages", text(&log), "--change", "none"];
+    all.run("limit", &[&["lab", "limit", &url], &rates[..], &kept[..]].concat(), &[5]);
+    all.run("lab-stages", &["lab", "stages", text(&log)], &[0]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

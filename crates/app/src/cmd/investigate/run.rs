@@ -2,13 +2,15 @@
 
 use super::told::{read, tell};
 use crate::cli::{Global, InvestigateRunArgs};
-use crate::cmd::lab::{Way, carry_out, file_text, needs_leave, plan};
+use crate::cmd::lab::{Log, Way, carry_out, file_text, needs_leave, now, plan};
 use crate::exit;
 use crate::output::Output;
 use crate::render::view::investigate as view;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::ledger::Ledger;
 use hugewise_experiment::record::RunPlan;
+use hugewise_experiment::stages::Stage;
+use hugewise_experiment::verdict::Verdicts;
 use hugewise_lab::engine::Start;
 use hugewise_lab::store::Store;
 use serde_json::json;
@@ -30,6 +32,7 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
         return planned(global, &ledger, &checked);
     }
     needs_leave(&checked, args.trials.machine_wide)?;
+    let log = Log::begin(args.trials.stages.as_deref(), global)?;
     let found = Store::at(&directory).plan()?;
     let mut trials = match &found {
         Some(old) => resumable(args, old, &text, &directory)?,
@@ -47,7 +50,12 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
         noisy: true,
         start: Start::default(),
     };
-    carry_out(&checked, &mut trials, found.as_ref(), &way)?;
+    let records = carry_out(&checked, &mut trials, found.as_ref(), &way)?;
+    let verdicts = Verdicts::of(&ledger, &records);
+    if let Some(log) = log.filter(|_| verdicts.left == 0) {
+        let proof = directory.display().to_string();
+        log.add(&Stage::of_verdicts(&verdicts, now(&proof)))?;
+    }
     tell(global, &directory)
 }
 

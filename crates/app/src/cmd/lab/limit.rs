@@ -1,6 +1,7 @@
 //! `hugewise lab limit`: at which rate a server on this machine is full, and what is full then.
 
 use super::prepare::bounded;
+use super::stages::{Log, now};
 use crate::cli::{Global, LimitArgs};
 use crate::cmd::watch::watch;
 use crate::exit;
@@ -13,9 +14,10 @@ use hugewise_base::units::Ns;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::recording::Recording;
 use hugewise_experiment::limit::{
-    Bounds, Limit, Outcome, SCHEMA, Search, Step, check, is_served, judge,
+    Bounds, Limit, Outcome, Resource, SCHEMA, Search, Step, check, is_served, judge,
 };
 use hugewise_experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
+use hugewise_experiment::stages::Stage;
 use hugewise_lab::load::{self, Access};
 use hugewise_lab::session::Session;
 use hugewise_linux::root::Root;
@@ -35,6 +37,8 @@ const WARM_UP_S: u64 = 2;
 const REST: Duration = Duration::from_secs(2);
 /// A server that fails so many of its first requests is not the one that was meant. A judgement.
 const FAILED_SHARE: f64 = 0.05;
+/// A machine that is busier than that at the lowest rate does something else, too. A judgement.
+const BUSY_SHARE: f64 = 0.25;
 /// A request that has no answer by then has failed.
 const TIMEOUT_MS: u64 = 10_000;
 
@@ -54,12 +58,18 @@ pub(crate) fn run(global: &Global, args: &LimitArgs) -> anyhow::Result<Output> {
     let alone = args.check.is_none() && !global.json;
     let output = args.output.clone().or_else(|| alone.then(|| PathBuf::from(OUTPUT)));
     let asked = output.as_deref().map(|path| Asked::begin(path, global)).transpose()?;
+    let log = Log::begin(args.stages.as_deref(), global)?;
     let mut limit = found(args)?;
     if let Some(before) = &before {
         limit.checked = check(&before.judged, &limit.judged, args.factor);
         if limit.checked.is_none() {
             limit.notes.push("--check: that file holds no prediction".to_owned());
         }
+    }
+    if let Some(log) = log {
+        let file = output.as_deref().map_or_else(String::new, |path| path.display().to_string());
+        let before = before.as_ref();
+        log.add(&[Stage::of_limit(&limit, before, &args.change, now(&file))])?;
     }
     let text = serde_json::to_string_pretty(&limit)? + "\n";
     if let Some(text) = asked.map(|asked| asked.finish(text)).transpose()?.flatten() {
@@ -120,6 +130,7 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
             trial.session.sleep(REST)?;
         }
     }
+    notes.extend(steps.first().and_then(beside));
     notes.sort();
     notes.dedup();
     let cpus = std::thread::available_parallelism().ok();
@@ -135,6 +146,16 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
         checked: None,
         notes,
     })
+}
+
+/// That the machine is busy where the server has next to nothing to do.
+fn beside(lowest: &Step) -> Option<String> {
+    let of_all = lowest.used.iter().find(|used| used.resource == Resource::Cpus);
+    let percent = 100.0 * of_all.map(|used| used.share).filter(|share| *share >= BUSY_SHARE)?;
+    Some(format!(
+        "all CPUs are {percent:.0} % in use at the lowest rate already: where others use them, \
+         limit and prediction hold beside them only"
+    ))
 }
 
 /// An error where the lowest rate fails already: then there is no limit to find, but a mistake.

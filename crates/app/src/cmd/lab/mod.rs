@@ -12,11 +12,13 @@ mod run;
 mod setup;
 pub(crate) mod signatures;
 mod simulate;
+mod stages;
 mod suite;
 
 pub(super) use obstacles::of_variants as obstacles_of_variants;
 pub(super) use prepare::{file_text, planned};
 pub(super) use run::{Way, carry_out, needs_leave, plan};
+pub(super) use stages::{Log, now};
 
 use crate::cli::{Global, LabCommand, LabExperiment};
 use crate::exit;
@@ -27,7 +29,10 @@ use hugewise_linux::root::Root;
 /// Runs the command.
 pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Output> {
     let is_live = Root::at(&global.root).is_live();
-    let needs_none = matches!(command, LabCommand::Simulate(_) | LabCommand::Workload(_));
+    let needs_none = matches!(
+        command,
+        LabCommand::Simulate(_) | LabCommand::Stages(_) | LabCommand::Workload(_)
+    );
     if !is_live && !needs_none {
         let message = "experiments run on the live machine: leave --root out";
         return Err(exit::coded(exit::USAGE, message));
@@ -60,6 +65,7 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Compare(args) => compare::run(global, args),
         LabCommand::Signatures(args) => signatures::run(global, args),
         LabCommand::Limit(args) => limit::run(global, args),
+        LabCommand::Stages(args) => stages::run(global, args),
         LabCommand::Simulate(args) => simulate::run(global, args),
         LabCommand::Workload(args) => {
             let code = hugewise_workloads::run(&args.kind, &args.args)?;

@@ -1,6 +1,8 @@
 //! `hugewise lab run`.
 
 use super::prepare::{Prepared, planned, prepare};
+use super::results::Results;
+use super::stages::{Log, now};
 use super::{obstacles, report, setup};
 use crate::cli::{Global, LabExperiment, LabRunArgs, duration};
 use crate::exit;
@@ -10,6 +12,7 @@ use crate::say::note;
 use hugewise_experiment::across::environments;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::record::{Record, Resumed, RunPlan, SCHEMA};
+use hugewise_experiment::stages;
 use hugewise_lab::engine::{self, Ended, Start};
 use hugewise_lab::environment::{Environment, utc};
 use hugewise_lab::session::Session;
@@ -44,6 +47,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs, text: String) -> anyhow::R
     let checked = planned(&plan)?;
     needs_leave(&checked, args.trials.machine_wide)?;
     permitted(&checked, found.is_some())?;
+    let log = Log::begin(args.trials.stages.as_deref(), global)?;
     let way = Way {
         purpose: "lab",
         afterwards: AFTERWARDS,
@@ -53,6 +57,10 @@ pub(super) fn run(global: &Global, args: &LabRunArgs, text: String) -> anyhow::R
         start: Start { of: String::new(), until: until(args.r#for.as_deref())? },
     };
     carry_out(&checked, &mut plan, found.as_ref(), &way)?;
+    if let Some(log) = log {
+        let proof = directory.display().to_string();
+        log.add(&stages::Stage::of_summary(&Results::read(&directory)?.summary(), now(&proof)))?;
+    }
     report::tell(global, &directory)
 }
 

@@ -64,6 +64,10 @@ pub(super) fn setup(global: &Global, args: &LabSetupArgs, text: String) -> anyho
 
 /// `hugewise lab run`: what is left of it, and the report.
 pub(super) fn run_all(global: &Global, args: &LabRunArgs, text: String) -> anyhow::Result<Output> {
+    if args.trials.stages.is_some() {
+        let why = "--stages: a suite compares many workloads, and is no stage of one";
+        return Err(exit::coded(exit::USAGE, why));
+    }
     let new = planned(&args.which, args.trials.seed, text)?;
     let (suite, _) = read(&args.which.experiment, &new)?;
     let minutes = suite.quick.minutes.filter(|_| args.which.quick);

@@ -20,6 +20,7 @@ pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod signature;
 pub(crate) mod simulate;
+pub(crate) mod stages;
 pub(crate) mod status;
 pub(crate) mod thp;
 pub(crate) mod top;

@@ -159,6 +159,7 @@ pub(super) fn figures(
             limit: limit.map(|limit| limit.1),
             low: matters_low(quoted.field),
             clock: source.map_or(Clock::Local, |source| source.clock),
+            holds: false,
         };
         let Some(picture) = draw(&plot) else { continue };
         let caption = escape(&plot.title);

@@ -30,16 +30,16 @@ const DAY_S: i64 = 86_400;
 
 /// One curve.
 #[derive(Debug)]
-pub(super) struct Curve {
+pub(in crate::render::view) struct Curve {
     /// Whose values.
-    pub(super) name: String,
+    pub(in crate::render::view) name: String,
     /// When and how much, in the order of time.
-    pub(super) points: Vec<(i64, f64)>,
+    pub(in crate::render::view) points: Vec<(i64, f64)>,
 }
 
 impl Curve {
     /// The values that have a time.
-    pub(super) fn new(name: String, points: &[Point]) -> Self {
+    pub(in crate::render::view) fn new(name: String, points: &[Point]) -> Self {
         let timed = points.iter().filter_map(|point| Some((point.at?.0, point.value)));
         let mut points: Vec<(i64, f64)> = timed.collect();
         points.sort_by_key(|(at, _)| *at);
@@ -49,23 +49,25 @@ impl Curve {
 
 /// What is drawn.
 #[derive(Debug)]
-pub(super) struct TimePlot<'a> {
+pub(in crate::render::view) struct TimePlot<'a> {
     /// Unique on the page.
-    pub(super) id: String,
+    pub(in crate::render::view) id: String,
     /// What the values are.
-    pub(super) title: String,
+    pub(in crate::render::view) title: String,
     /// Their unit.
-    pub(super) unit: Unit,
+    pub(in crate::render::view) unit: Unit,
     /// The curves; at least one.
-    pub(super) curves: Vec<Curve>,
+    pub(in crate::render::view) curves: Vec<Curve>,
     /// What is shaded.
-    pub(super) shaded: &'a [Interval],
+    pub(in crate::render::view) shaded: &'a [Interval],
     /// A value that decides.
-    pub(super) limit: Option<f64>,
+    pub(in crate::render::view) limit: Option<f64>,
     /// Whether it is low values that matter.
-    pub(super) low: bool,
+    pub(in crate::render::view) low: bool,
     /// Whose clock the times are on.
-    pub(super) clock: Clock,
+    pub(in crate::render::view) clock: Clock,
+    /// Whether a value holds until the next one, however late that comes: nothing is missing then.
+    pub(in crate::render::view) holds: bool,
 }
 
 /// What the numbers at the axis are counted in, and its name.
@@ -164,8 +166,9 @@ fn stamped(points: &[(i64, f64)]) -> Vec<Point> {
 type Kept = ((i64, f64), usize);
 
 /// The curve's points, at most [`POINTS_MAX`]: of each bucket the lowest and the highest.
-fn stretches(points: &[(i64, f64)]) -> Vec<Kept> {
-    let gap = spacing_s(&stamped(points)).map_or(f64::INFINITY, |usual| usual as f64 * GAP);
+fn stretches(points: &[(i64, f64)], holds: bool) -> Vec<Kept> {
+    let usual = spacing_s(&stamped(points)).filter(|_| !holds);
+    let gap = usual.map_or(f64::INFINITY, |usual| usual as f64 * GAP);
     let mut stretch = 0;
     let mut all: Vec<Kept> = Vec::with_capacity(points.len());
     for point in points {
@@ -178,8 +181,8 @@ fn stretches(points: &[(i64, f64)]) -> Vec<Kept> {
     axes::thinned(&all, POINTS_MAX, |kept| kept.0.1)
 }
 
-fn push_curve(svg: &mut Svg, index: usize, curve: &Curve, x: Scale, y: Scale) {
-    let kept = stretches(&curve.points);
+fn push_curve(svg: &mut Svg, index: usize, curve: (&Curve, bool), x: Scale, y: Scale) {
+    let kept = stretches(&curve.0.points, curve.1);
     let thin = if kept.len() > DENSE { " thin" } else { "" };
     for stretch in kept.chunk_by(|a, b| a.1 == b.1) {
         let at = |kept: &Kept| (x.at(kept.0.0 as f64), y.at(kept.0.1.max(0.0)));
@@ -269,7 +272,7 @@ fn description(plot: &TimePlot<'_>, (from, to): (i64, i64)) -> String {
 }
 
 /// The picture; `None` where there is nothing to see.
-pub(super) fn draw(plot: &TimePlot<'_>) -> Option<String> {
+pub(in crate::render::view) fn draw(plot: &TimePlot<'_>) -> Option<String> {
     let points = || plot.curves.iter().flat_map(|curve| &curve.points);
     let from = points().map(|point| point.0).min()?;
     let to = points().map(|point| point.0).max().filter(|to| *to > from)?;
@@ -292,7 +295,7 @@ pub(super) fn draw(plot: &TimePlot<'_>) -> Option<String> {
         svg.line("limit", (LEFT, y.at(limit)), (RIGHT, y.at(limit)));
     }
     for (index, curve) in plot.curves.iter().enumerate().rev() {
-        push_curve(&mut svg, index, curve, x, y);
+        push_curve(&mut svg, index, (curve, plot.holds), x, y);
     }
     push_peaks(&mut svg, plot, x, y);
     Some(svg.finish())
@@ -312,6 +315,7 @@ mod tests {
             limit: Some(30.0),
             low: false,
             clock: Clock::Local,
+            holds: false,
         }
     }
 
@@ -319,7 +323,7 @@ mod tests {
     fn thinning_keeps_the_extremes() {
         let mut points: Vec<(i64, f64)> = (0..10_000).map(|at| (at, 50.0)).collect();
         (points[4321].1, points[8765].1) = (99.0, 1.0);
-        let kept = stretches(&points);
+        let kept = stretches(&points, false);
         assert!(kept.len() <= POINTS_MAX, "{}", kept.len());
         assert!(kept.iter().any(|kept| kept.0 == (4321, 99.0)));
         assert!(kept.iter().any(|kept| kept.0 == (8765, 1.0)));
