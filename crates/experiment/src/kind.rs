@@ -190,6 +190,8 @@ pub struct Named<'a> {
     pub program: &'a str,
     /// Its arguments, before anything is filled in.
     pub args: &'a [String],
+    /// Programs that these name.
+    pub needs: &'a [String],
     /// Who runs it.
     pub user: User,
 }

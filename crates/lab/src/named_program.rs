@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 pub fn obstacle(params: &Params, user: Option<Nobody>, has_path: bool) -> Option<String> {
     let named = params.program()?;
     let (name, runner) = (named.program, Runner::of(named.user, user));
+    let missing = |needed: &&String| !has_path && runner.find(needed).is_none();
+    if let Some(missing) = named.needs.iter().find(missing) {
+        return Some(format!("{missing} is not installed, which the arguments of {name} need"));
+    }
     // The shim that starts it would say so in the middle of the first run.
     let file = match (name.contains('/'), runner.find(name)) {
         (true, _) if Path::new(name).is_file() => Some(PathBuf::from(name)),
@@ -72,6 +76,11 @@ mod tests {
         assert!(said.contains(&wanted) && said.contains("user = \"root\""), "{said}");
         let said = obstacle(&params("cat", &path, "own"), user, false).expect("refused");
         assert!(said.contains(&format!("who runs cat cannot use {path}: ")), "{said}");
+        let needs = ("needs".to_owned(), Value::Texts(vec!["cat".into(), "no-such".into()]));
+        let kind = kinds::find("command").expect("a kind");
+        let script = Params::new(kind, &[needs].into()).expect("allowed");
+        let said = obstacle(&script, None, false).expect("refused");
+        assert!(said.starts_with("no-such is not installed"), "{said}");
         // Who runs hugewise, or who has no other user, gets everywhere.
         assert_eq!(obstacle(&params(&path, &path, "root"), user, false), None);
         assert_eq!(obstacle(&program, None, false), None);

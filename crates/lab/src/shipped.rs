@@ -38,6 +38,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "postgres-shared"
     "java-allocation"
     "java-heap"
+    "java-builds"
     "bloat-arena"
     "bloat-table"
     "bloat-purge"

@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("lab_postgres_serves_pgbench", postgres_serves_pgbench),
         trial("lab_killed_leaves_no_postgres", killed_leaves_no_postgres),
         trial("lab_java_allocates", java_allocates),
+        trial("lab_java_builds_are_timed", java_builds_are_timed),
         trial("lab_command_is_measured", command_is_measured),
         trial("lab_command_ends_its_manager", command_ends_its_manager),
         trial("lab_what_is_given_back_is_measured", what_is_given_back_is_measured),
@@ -237,6 +238,28 @@ fn java_allocates(_: &Turn) -> anyhow::Result<()> {
     for key in ["allocated_mib_per_s", "gc_count", "p50_us", "user_cpu_s"] {
         ensure!(lab.value("never", key)? > 0.0, "{key}");
     }
+    Ok(())
+}
+
+/// The workload of the experiment that is shipped, over a tree of a few classes.
+fn java_builds_are_timed(_: &Turn) -> anyhow::Result<()> {
+    let shipped = include_str!("../../../lab/experiments/java-builds.toml");
+    let from = shipped.find("[workload]").context("a workload")?;
+    let end = shipped.find("[settings]").context("settings")?;
+    let workload = shipped.get(from..end).context("a table")?;
+    let metrics = ["four_s", "eight_s", "freeze_ms"];
+    let metric = |key| format!("[[metric]]\nkey = '{key}'\nbetter = 'lower'\nunit = ''\n");
+    let lab = Lab::new(&format!(
+        "{workload}{}[[variant]]\nname = 'never'\nhuge_pages = 'never'\n",
+        metrics.map(metric).concat()
+    ))?;
+    lab.run()?.expect(0)?;
+    for key in metrics {
+        ensure!(lab.value("never", key)? > 0.0, "{key}");
+    }
+    // Twice as many builds of the same tree.
+    ensure!(lab.value("never", "eight_s")? > lab.value("never", "four_s")?);
+    ensure!(lab.value("never", "user_cpu_s")? > 1.0, "javac takes CPU time");
     Ok(())
 }
 

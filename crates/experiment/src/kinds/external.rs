@@ -119,6 +119,9 @@ params! {
         args: Vec<String> = texts(),
             "Its arguments. {seed}, {measure_s} and {dir} stand for a number that differs \
              between repetitions, the length of a measurement, and an empty directory.";
+        needs: Vec<String> = texts(),
+            "Programs that its arguments name, as those of a script: where one is missing the \
+             experiment is skipped.";
         ok_codes: Vec<String> = texts(),
             "Exit codes that count as success; without any only \"0\".";
         read: Output = word(),
@@ -210,7 +213,8 @@ impl Demand for Command {
     }
 
     fn program(&self) -> Option<Named<'_>> {
-        Some(Named { program: &self.program, args: &self.args, user: self.user })
+        let Self { program, args, needs, user, .. } = self;
+        Some(Named { program, args, needs, user: *user })
     }
 }
 

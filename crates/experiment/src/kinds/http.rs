@@ -53,7 +53,7 @@ impl Demand for Http {
     }
 
     fn program(&self) -> Option<Named<'_>> {
-        let named = Named { program: &self.program, args: &self.args, user: self.user };
+        let named = Named { program: &self.program, args: &self.args, needs: &[], user: self.user };
         Some(named).filter(|named| !named.program.is_empty())
     }
 }
