@@ -126,6 +126,7 @@ soak:
 	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	cargo build --profile dist -p hugewise
+	scripts/walk.py '$(BUILT)' || [ $$? = 77 ]
 	PROGRAM='$(BUILT)' scripts/dist.sh
 	scripts/clean_root.sh '$(BUILT)' || [ $$? = 77 ]
 	scripts/image.sh || [ $$? = 77 ]

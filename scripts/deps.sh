@@ -43,6 +43,8 @@ for_soak() {
         [systemd-nspawn]="packages in a Debian that has booted"
         [podman]="the image"
         [catatonit]="the manifests for Kubernetes"
+        [nginx]="the walk of the tutorial"
+        [php]="the walk of the tutorial"
     )
     package+=(
         [lintian]=lintian
@@ -51,6 +53,8 @@ for_soak() {
         [systemd-nspawn]=systemd-container
         [podman]="podman crun runc netavark iptables curl"
         [catatonit]=catatonit
+        [nginx]="nginx curl iproute2"
+        [php]="php-fpm php-pgsql php-redis"
     )
 }
 policy=/usr/sbin/policy-rc.d
