@@ -3,6 +3,7 @@
 use crate::render::view::status::machine::COUNTERS;
 use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
 use hugewise_base::parse;
+use hugewise_base::parse::meminfo::MemInfo;
 use hugewise_base::units::{Bytes, Geometry, Ns};
 use hugewise_linux::root::Root;
 use hugewise_manager::ownership::THP_DIR;
@@ -31,6 +32,8 @@ pub(super) fn machine(
         mem_available: sample.mem_available,
         anon: memory.anon_pages_bytes.map(Bytes),
         anon_huge: memory.anon_huge_pages_bytes.map(Bytes),
+        hugetlb: memory.hugetlb_bytes.map(Bytes),
+        hugetlb_available: idle_in_pool(&memory),
         fmfi: sample.fmfi,
         free_huge: sample.free_huge,
         psi_some_avg10: sample.psi_some_avg10,
@@ -38,6 +41,14 @@ pub(super) fn machine(
         counters: COUNTERS.iter().map(|(name, ..)| counter(name)).collect(),
         watched: since.map(|(_, watched)| watched),
     }
+}
+
+/// What nobody has, and nobody was promised: pages that are free are promised to those who mapped
+/// them and have not touched them yet.
+fn idle_in_pool(memory: &MemInfo) -> Option<Bytes> {
+    let (free, page) = (memory.hugetlb_free?, memory.hugetlb_page_bytes?);
+    let idle = free.saturating_sub(memory.hugetlb_reserved?);
+    Some(Bytes(idle.saturating_mul(page)))
 }
 
 fn zones(root: &Root, geometry: Geometry) -> Option<Vec<Zone>> {

@@ -241,6 +241,24 @@ pub(crate) const MACHINE: &[Field<Machine>] = &[
         Value::Float(m.huge_percent())
     }),
     field!(
+        "hugetlb",
+        "HugeTLB pools",
+        10,
+        Bytes,
+        Neither,
+        "memory in HugeTLB pools of all sizes",
+        |m| { bytes(m.hugetlb) }
+    ),
+    field!(
+        "hugetlb_available",
+        "idle in pools",
+        10,
+        Bytes,
+        Low,
+        "in the default pool, promised to nobody",
+        |m| bytes(m.hugetlb_available)
+    ),
+    field!(
         "fmfi",
         "Fragmentation",
         10,

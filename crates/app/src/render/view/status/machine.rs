@@ -22,7 +22,8 @@ pub(crate) const COUNTERS: &[(&str, Good, &str)] = &[
 /// The section as text.
 pub(crate) fn render(machine: &Machine, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.bold("MACHINE"));
-    for field in fields::MACHINE {
+    let has_pools = machine.hugetlb.is_none_or(|pools| pools.0 > 0);
+    for field in fields::MACHINE.iter().filter(|f| has_pools || f.key != "hugetlb_available") {
         let value = text::right(&field.long(machine), field.columns);
         let value = match field.key {
             "fmfi" => fmfi_painted(machine.fmfi, &value, paint),

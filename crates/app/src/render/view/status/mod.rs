@@ -323,6 +323,8 @@ pub(crate) mod tests {
             mem_available: Some(Bytes::mib(12_000)),
             anon: Some(Bytes::mib(9_000)),
             anon_huge: Some(Bytes::mib(4_000)),
+            hugetlb: Some(Bytes::mib(2_048)),
+            hugetlb_available: Some(Bytes::mib(512)),
             fmfi: Some(0.62),
             free_huge: Some(41),
             psi_some_avg10: None,

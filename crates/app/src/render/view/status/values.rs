@@ -146,6 +146,10 @@ pub(crate) struct Machine {
     pub(crate) anon: Option<Bytes>,
     /// `AnonHugePages`.
     pub(crate) anon_huge: Option<Bytes>,
+    /// Memory in HugeTLB pools of all sizes.
+    pub(crate) hugetlb: Option<Bytes>,
+    /// What of the pool of the default size is free, and promised to nobody.
+    pub(crate) hugetlb_available: Option<Bytes>,
     /// FMFI over all zones that are a substantial part of their node.
     pub(crate) fmfi: Option<f64>,
     /// Free blocks of huge-page order in the same zones.
