@@ -67,6 +67,9 @@ const tile = (name, value, more) => {
   return made;
 };
 
+// Which programs get huge pages at faults.
+const THP = { always: "huge pages for every program", madvise: "for programs that ask", never: "for no program" };
+
 const showMachine = (told) => {
   const machine = told.machine;
   by("host").textContent = [told.host, seconds(told.time) + " UTC"].filter(Boolean).join(" · ");
@@ -76,14 +79,26 @@ const showMachine = (told) => {
   const kernel = cpu ? percent(cpu.system_percent + cpu.interrupts_percent) + " in the kernel" : "";
   const psi = machine.psi_some_avg10;
   const used = unknown(machine.mem_available) ? null : machine.mem_total - machine.mem_available;
+  const pools = !machine.hugetlb ? [] :
+    [tile("in HugeTLB pools", amount(machine.hugetlb), amount(machine.hugetlb_available) + " idle")];
   by("tiles").replaceChildren(
+    tile("THP mode", machine.thp || "?", THP[machine.thp]),
     tile("CPU in use", busy, kernel),
     tile("memory in use", amount(used), "of " + amount(machine.mem_total)),
     tile("anonymous memory", amount(machine.anon), percent(machine.huge_percent) + " of it huge"),
     tile("fragmentation (FMFI)", unknown(machine.fmfi) ? "?" : machine.fmfi.toFixed(2), "0: whole, 1: in pieces"),
     tile("free huge blocks", unknown(machine.free_huge) ? "?" : String(machine.free_huge)),
     tile("waiting for memory", unknown(psi) ? "?" : psi.toFixed(1) + " %", "of the time (PSI)"),
+    ...pools,
   );
+};
+
+// How something is started: by hand, or with the machine.
+const start = (what, command, unit) => {
+  const made = element("p", what + " with ", "soft");
+  made.append(element("code", "sudo " + command), element("span", ", or with the machine: "),
+    element("code", "sudo systemctl enable --now " + unit), element("span", "."));
+  return made;
 };
 
 const showManager = (told) => {
@@ -93,7 +108,8 @@ const showManager = (told) => {
   head.append(element("h2", "Manager"));
   box.replaceChildren(head);
   if (!manager) {
-    box.append(element("p", "No manager runs: programs are only looked at."));
+    box.append(element("p", "No manager runs."));
+    box.append(start("Start one", "hugewise manage", "hugewise"));
   } else {
     const doing = manager.paused ? "paused" : manager.dry_run ? "a dry run" : "acting";
     box.append(element("p", "Mode " + manager.mode + ", " + doing + ": " + manager.promoted +
@@ -103,6 +119,7 @@ const showManager = (told) => {
       (manager.giving_back ? " It gives memory back." : ""), "soft"));
     if (manager.gate) box.append(element("p", "Nothing is promoted: " + words(manager.gate) + ".", "soft"));
   }
+  if (state.moments.length === 0) box.append(start("No history is kept: start a recorder", "hugewise record", "hugewise-record"));
   for (const what of told.missing) box.append(element("p", "Not known: " + what, "soft"));
 };
 
@@ -220,7 +237,7 @@ const showOne = (told) => {
   box.replaceChildren(head);
   if (where) box.append(element("p", where, "soft"));
   box.append(element("p", amount(program.populated) + " in regions, " + amount(program.huge) + " of it huge; " +
-    amount(program.eligible) + " may become huge."));
+    amount(program.eligible) + " may become huge, " + amount(program.known_bloat) + " is bloat."));
   box.append(...list("Regions that are not huge, and why", program.skips));
   box.append(...list("Waste that is left, and why", program.kept));
   showMap(box);
@@ -232,11 +249,11 @@ const shade = (cell, pages) => cell.huge ? "--huge" : cell.populated * 10 >= pag
 const showMap = (box) => {
   const map = state.map;
   if (state.at !== null) {
-    box.append(element("p", "Maps are of now only: go back to live.", "soft"));
+    box.append(element("p", "Maps are of now only: return to live.", "soft"));
     return;
   }
   if (!map) {
-    box.append(element("p", "Its memory is being looked at…", "soft"));
+    box.append(element("p", "Its memory is being inspected…", "soft"));
     return;
   }
   for (const what of map.missing) box.append(element("p", what, "soft"));
@@ -287,12 +304,15 @@ const drawn = (mapping, pages, width) => {
 const plain = (key, value, bytes) => {
   const of = bytes || key.endsWith("_bytes");
   if (value !== null && typeof value === "object") return facts(value, of).join(", ");
-  return of ? amount(value) : words(String(value));
+  const text = String(value);
+  // Names of reasons are words; paths are not.
+  return of ? amount(value) : text.includes("/") ? text : words(text);
 };
 
 // How long each step took is in the file itself.
 const facts = (of, bytes) => Object.entries(of)
   .filter(([key, value]) => !unknown(value) && value !== 0 && value !== false && !key.endsWith("_ns"))
+  .filter(([key, value]) => typeof value !== "object" || facts(value).length > 0)
   .map(([key, value]) => words(key.replace(/_bytes$/, "")) + " " + plain(key, value, bytes));
 
 const line = (record) => {

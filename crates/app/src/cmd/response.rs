@@ -18,8 +18,8 @@ use std::path::Path;
 /// Longest line that is read whole: the headers of a request are 8 KiB by default (nginx's
 /// `large_client_header_buffers`, Apache's `LimitRequestLine`), and a log has a few of them.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// The same of JSON that tells many requests in one line, an export of spans or an array of them: it
-/// takes ten times as much memory once it is read.
+/// The same of JSON that tells many requests in one line, an export of spans or an array of them:
+/// once it is read it takes ten times as much memory.
 const JSON_BYTES_MAX: u64 = 16 << 20;
 /// Largest log of Gatling: 10 million requests.
 const GATLING_BYTES_MAX: u64 = 256 << 20;

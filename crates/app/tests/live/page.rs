@@ -38,8 +38,12 @@ fn all_of_it(_: &Turn) -> anyhow::Result<()> {
     unlocks(&mut browser, &served)?;
     programs(&mut browser, hold.pid())?;
     goes_back(&mut browser)?;
+    browser.until("document.getElementById('tiles').innerText.includes('THP mode')")?;
     browser.resize(360)?;
     browser.until("document.documentElement.scrollWidth <= 360")?;
+    // What a phone shows of the table is all of it.
+    let whole = "(box) => box.scrollWidth <= box.clientWidth";
+    browser.until(&format!("[...document.querySelectorAll('.scroll, #heads th')].every({whole})"))?;
     // The refused token is the only thing that may be complained about.
     browser.faults.retain(|fault| !fault.contains("401"));
     ensure!(browser.faults.is_empty(), "{:?}", browser.faults);
