@@ -24,6 +24,10 @@ const TESTS: &[(&str, Test)] = &[
     ("redis_is_loaded_over_tcp", redis_is_loaded_over_tcp),
     ("gatling_sends_the_load_that_was_written", gatling_sends_the_load_that_was_written),
     ("a_gatling_that_fails_is_quoted", a_gatling_that_fails_is_quoted),
+    ("a_command_of_the_team_sends_scenarios", a_command_of_the_team_sends_scenarios),
+    ("a_command_that_fails_is_quoted", a_command_that_fails_is_quoted),
+    ("a_command_that_lasts_is_ended", a_command_that_lasts_is_ended),
+    ("ab_sends_a_load_as_a_command", ab_sends_a_load_as_a_command),
     ("a_load_that_is_none_says_what_is_wrong", a_load_that_is_none_says_what_is_wrong),
 ];
 
@@ -225,7 +229,9 @@ fn answer(mut stream: TcpStream, asked: &Asked) {
         asked.others.fetch_add(u64::from(other), Ordering::Relaxed);
         let number = asked.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let status = if number.is_multiple_of(10) { "500 Broken" } else { "200 OK" };
-        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\nhello");
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello"
+        );
         if stream.write_all(answer.as_bytes()).is_err() {
             return;
         }
@@ -284,6 +290,135 @@ fn a_gatling_that_fails_is_quoted() -> Result<Completion, Failed> {
     let torn = "mkdir -p target/gatling/run && printf torn > target/gatling/run/simulation.log\n";
     let error = with("torn", torn)?;
     assert!(error.contains("simulation.log cannot be read at byte"), "{error}");
+    Ok(Completion::Completed)
+}
+
+/// What a team might use: a page with its resources and a redirect, over TLS, a second population
+/// that comes late, and a heavy operation beside; its results are those of JMeter.
+const TEAM: &str = include_str!("load/team.py");
+
+/// A load that is a command, in a directory that anybody may read.
+fn command(place: &Path, results: &str, command: &[&str], more: &str) -> Result<String, Failed> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o755))?;
+    let command = serde_json::to_string(command)?;
+    let target = "target = \"http://127.0.0.1:1/page\"";
+    Ok(format!("{target}\nresults = \"{results}\"\ncommand = {command}\n{more}"))
+}
+
+fn a_command_of_the_team_sends_scenarios() -> Result<Completion, Failed> {
+    let place = Redis::new("team")?;
+    let script = place.directory.join("team.py");
+    std::fs::write(&script, TEAM)?;
+    let python = ["/usr/bin/python3", "/usr/local/bin/python3"];
+    let Some(python) = python.into_iter().find(|file| Path::new(file).is_file()) else {
+        return Ok(Completion::ignored_with("python3 is not installed"));
+    };
+    let words = [python, &script.display().to_string(), "{dir}", "{seed}"];
+    let text = command(&place.directory, "runs/*/results.jtl", &words, "")?;
+    let output = load(&place.directory, &text)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.contains("needs openssl") {
+        return Ok(Completion::ignored_with("openssl is not installed"));
+    }
+    let found = result(&output)?;
+    // Ten pages of three requests and a redirect each, five late users, two heavy operations of
+    // which one fails.
+    assert_eq!((found["completed"].as_u64(), found["sent"].as_u64()), (Some(46), Some(47)));
+    assert_eq!(found["failed"], serde_json::json!({ "status": 1 }));
+    assert_eq!(found["errors"], serde_json::json!({ "status 503": 1 }));
+    assert_eq!((&found["tool"], &found["intended"]), (&"command".into(), &().into()));
+    assert!(found["achieved_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{found}");
+    let buckets = found["latency"]["buckets"].as_array().ok_or("no latencies")?;
+    let counted: u64 = buckets.iter().filter_map(|bucket| bucket[1].as_u64()).sum();
+    assert_eq!(counted, 46, "a latency for each good answer");
+    let notes = found["notes"].to_string();
+    for name in ["'/page' 10,", "'/style.css' 10,", "'/old' 10,", "'late' 5,", "'/heavy' 2,"] {
+        assert!(notes.contains(name), "{name}: {notes}");
+    }
+    // Of two files that it writes the newest is read.
+    assert!(!notes.contains("earlier"), "{notes}");
+    Ok(Completion::Completed)
+}
+
+fn a_command_that_fails_is_quoted() -> Result<Completion, Failed> {
+    let place = Redis::new("command-fails")?;
+    let with = |script: &str, more: &str| -> Result<String, Failed> {
+        let text = command(&place.directory, "out.jtl", &["sh", "-c", script], more)?;
+        let output = load(&place.directory, &text)?;
+        assert!(!output.status.success(), "{script}");
+        Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let said = with("echo thresholds were crossed; exit 99", "")?;
+    assert!(said.contains("exit status: 99; it said: thresholds were crossed"), "{said}");
+    let said = with("echo done", "")?;
+    assert!(said.contains("sh ended well and wrote no results 'out.jtl' in "), "{said}");
+    let said = with("echo hello > out.jtl", "")?;
+    assert!(said.contains("it begins with 'hello'"), "{said}");
+    let heading = "timeStamp,elapsed,label,responseCode,success";
+    let said = with(&format!("echo {heading} > out.jtl"), "")?;
+    assert!(said.contains("no request is in them"), "{said}");
+    let long = format!(
+        "echo {heading} > out.jtl; echo 1700000000000,5,a,200,true >> out.jtl; \
+         echo 1700009000000,5,a,200,true >> out.jtl; exit 99"
+    );
+    let said = with(&long, "ok_codes = [0, 99]\n")?;
+    assert!(said.contains("they are of other runs, too"), "{said}");
+    // What was there before the command began is not of this run.
+    let old = place.directory.join("old.jtl");
+    std::fs::write(&old, format!("{heading}\n1700000000000,5,a,200,true\n"))?;
+    let text = command(&place.directory, &old.display().to_string(), &["true"], "")?;
+    let output = load(&place.directory, &text)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("true ended well and wrote no results"), "{said}");
+    let text = command(&place.directory, "out", &["no-such-tool", "run"], "")?;
+    let said = String::from_utf8_lossy(&load(&place.directory, &text)?.stderr).into_owned();
+    assert!(said.contains("no-such-tool is not installed: install it, or name its file"), "{said}");
+    // A link leads nowhere, whoever reads.
+    let link = "ln -s /etc/passwd out.jtl";
+    let said = with(link, "")?;
+    assert!(said.contains("wrote no results"), "{said}");
+    Ok(Completion::Completed)
+}
+
+fn a_command_that_lasts_is_ended() -> Result<Completion, Failed> {
+    let place = Redis::new("command-lasts")?;
+    let pids = place.directory.join("pids");
+    std::fs::create_dir(&pids)?;
+    std::fs::set_permissions(&pids, std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+    let script = format!("sleep 600 & echo $! > {0}/child; id -u > {0}/user; wait", pids.display());
+    let text = command(&place.directory, "out", &["sh", "-c", &script], "longest_s = 2\n")?;
+    let output = load(&place.directory, &text)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("sh did not end within 2 s"), "{said}");
+    let child = std::fs::read_to_string(pids.join("child"))?;
+    let gone = || !Path::new("/proc").join(child.trim()).join("exe").exists();
+    let begun = Instant::now();
+    while !gone() && begun.elapsed() < BEGIN {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(gone(), "the tool's child {} still runs", child.trim());
+    let user = std::fs::read_to_string(pids.join("user"))?;
+    if Nobody::pick(&Root::live())?.is_some() {
+        assert_ne!(user.trim(), "0", "no tool of others runs as root");
+    }
+    Ok(Completion::Completed)
+}
+
+fn ab_sends_a_load_as_a_command() -> Result<Completion, Failed> {
+    if Command::new("ab").arg("-V").stdout(Stdio::null()).status().is_err() {
+        return Ok(Completion::ignored_with("ab is not installed (Debian: apache2-utils)"));
+    }
+    let place = Redis::new("ab")?;
+    let (address, asked) = http_server()?;
+    let words = ["ab", "-k", "-n", "200", "-c", "4", "-g", "out.tsv", "{url}"];
+    let text = command(&place.directory, "out.tsv", &words, "")?;
+    let url = format!("http://{address}/page?a=%22b%22");
+    let found = result(&load(&place.directory, &text.replace("http://127.0.0.1:1/page", &url))?)?;
+    assert!(asked.requests.load(Ordering::Relaxed) >= 200, "{found}");
+    assert_eq!(found["completed"].as_u64(), Some(200), "{found}");
+    // Every tenth answer is an error, and ab writes no status.
+    assert_eq!(found["failures_untold"].as_bool(), Some(true), "{found}");
     Ok(Completion::Completed)
 }
 

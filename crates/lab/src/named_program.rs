@@ -3,6 +3,7 @@
 use crate::permission;
 use crate::stranger::Runner;
 use hugewise_experiment::kinds::Params;
+use hugewise_experiment::load::LoadSpec;
 use hugewise_linux::nobody::Nobody;
 use std::path::{Path, PathBuf};
 
@@ -16,26 +17,57 @@ pub fn obstacle(params: &Params, user: Option<Nobody>, has_path: bool) -> Option
     if let Some(missing) = named.needs.iter().find(missing) {
         return Some(format!("{missing} is not installed, which the arguments of {name} need"));
     }
-    // The shim that starts it would say so in the middle of the first run.
-    let file = match (name.contains('/'), runner.find(name)) {
-        (true, _) if Path::new(name).is_file() => Some(PathBuf::from(name)),
-        (true, _) => return Some(format!("there is no program {name}")),
-        (false, None) => {
-            return Some(format!("{name} is not installed: install it, or name its file"));
-        }
-        (false, found) => found.filter(|_| !has_path),
+    let file = match of_name(name, Path::new(""), runner) {
+        Err(missing) => return Some(missing),
+        Ok(file) => Some(file).filter(|_| name.contains('/') || !has_path),
     };
     let Runner::Stranger(Some(user)) = runner else { return None };
-    let file = file.as_deref();
+    let why = kept_from(name, file.as_deref(), named.args, user)?;
+    Some(format!("{why}, or set user = \"root\" in [workload]"))
+}
+
+/// The same of the command of a load.
+pub fn of_load(load: &LoadSpec, user: Option<Nobody>) -> Option<String> {
+    let (name, args) = load.command.split_first()?;
+    let (folder, runner) = (Path::new(&load.directory), Runner::Stranger(user));
+    if !load.directory.is_empty() && !folder.is_dir() {
+        return Some(format!("directory '{}' of the load is not there", load.directory));
+    }
+    let file = match of_name(name, folder, runner) {
+        Err(missing) => return Some(format!("{missing} ('command' of [load])")),
+        Ok(file) => file,
+    };
+    // Without a directory of its own it begins in an empty one.
+    let files = args.iter().map(|arg| folder.join(arg)).filter(|file| file.is_absolute());
+    let files = files.chain([folder.join(".")]);
+    let files: Vec<String> = files.map(|file| file.to_string_lossy().into_owned()).collect();
+    kept_from(name, Some(&file), &files, user?)
+}
+
+/// The file of a program by its name, or by its path from a directory.
+///
+/// # Errors
+/// There is none, in words: the shim that starts it would say so in the middle of the first run.
+pub(super) fn of_name(name: &str, folder: &Path, runner: Runner) -> Result<PathBuf, String> {
+    if name.contains('/') {
+        let file = Some(folder.join(name)).filter(|file| file.is_file());
+        return file.ok_or_else(|| format!("there is no program {name}"));
+    }
+    let missing = || format!("{name} is not installed: install it, or name its file");
+    runner.find(name).ok_or_else(missing)
+}
+
+/// What keeps a user from a program, or from a file among its arguments.
+fn kept_from(name: &str, file: Option<&Path>, args: &[String], user: Nobody) -> Option<String> {
     let program =
         file.and_then(|file| Some(("execute", file, permission::of_program(file, user)?)));
-    let files = named.args.iter().filter(|arg| arg.contains('/')).map(Path::new);
+    let files = args.iter().filter(|arg| arg.contains('/')).map(Path::new);
     let mut files = files.filter_map(|file| Some(("use", file, permission::of_file(file, user)?)));
     let (what, file, why) = program.or_else(|| files.next())?;
     Some(format!(
         "the user without privileges who runs {name} cannot {what} {}: {why}. Let others in \
-         ('chmod o+x' on a directory, 'chmod o+rx' on a file), move it to where everybody may \
-         enter, or set user = \"root\" in [workload]",
+         ('chmod o+x' on a directory, 'chmod o+rx' on a file), or move it to where everybody may \
+         enter",
         file.display()
     ))
 }

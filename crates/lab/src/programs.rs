@@ -28,7 +28,8 @@ fn works(file: &Path, arguments: &[&str]) -> bool {
 pub fn missing_tool(load: &LoadSpec) -> Option<String> {
     let needed = [(gatling::PROGRAM, "maven"), ("javac", "default-jdk-headless")];
     let absent = |(program, _): &&(&str, &str)| find(program).is_none();
-    let (program, package) = needed.iter().find(absent).filter(|_| load.tool == Tool::Gatling)?;
+    let (program, package) =
+        needed.iter().find(absent).filter(|_| load.sender() == Tool::Gatling)?;
     Some(format!(
         "{program} is not installed, which 'tool = \"gatling\"' needs (Debian: apt-get install \
          {package})"

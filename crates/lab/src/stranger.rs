@@ -102,13 +102,21 @@ pub(super) fn give(
     Ok(path)
 }
 
-/// What a program has written, wherever it could put a link or a pipe in place of its file.
-pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+/// A file that a program has written, wherever it could put a link or a pipe in its place.
+pub(super) fn open(path: &Path) -> anyhow::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = save::open(path, flags, 0)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        bail!("{} is no file of at most 1 GiB", path.display());
+    if !file.metadata()?.is_file() {
+        bail!("{} is no file", path.display());
+    }
+    Ok(file)
+}
+
+/// All of it.
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let file = open(path)?;
+    if file.metadata()?.len() > MAX_BYTES {
+        bail!("{} is larger than 1 GiB", path.display());
     }
     let mut bytes = Vec::new();
     let read = file.take(MAX_BYTES).read_to_end(&mut bytes);

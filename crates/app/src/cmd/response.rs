@@ -170,7 +170,9 @@ fn gatling_log(tally: &mut Tally, name: &str, input: &mut impl BufRead) -> anyho
     }
     let sent =
         gatling::sent(&log).map_err(|error| coded(exit::ERROR, format!("'{name}': {error}")))?;
-    let all = sent.iter().map(|one| (one.name.as_str(), one.end_ms, one.length.0 / 1000, one.ok));
+    let all = sent
+        .iter()
+        .map(|one| (one.name.as_str(), one.end_ms, one.length.0 / 1000, one.failed.is_none()));
     tally.outcomes((name, "results of Gatling"), all);
     Ok(())
 }

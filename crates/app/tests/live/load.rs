@@ -12,7 +12,11 @@ use std::fs;
 const SKIPPED: i32 = 5;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("lab_redis_load", lab_redis_load), trial("lab_http_load", lab_http_load)]
+    vec![
+        trial("lab_redis_load", lab_redis_load),
+        trial("lab_http_load", lab_http_load),
+        trial("lab_team_load", lab_team_load),
+    ]
 }
 
 const REDIS: &str = r#"
@@ -42,6 +46,35 @@ args = ["-m", "http.server", "--bind", "127.0.0.1", "--directory", "{dir}", "{po
 [load]
 steps = ["constant 100/s for 1 s"]
 connections = 2
+
+[[variant]]
+name = "one"
+
+[[variant]]
+name = "same"
+"#;
+
+/// A tool of somebody's own, whose results are those of JMeter.
+const TEAM: &str = r#"
+[workload]
+kind = "http"
+program = "python3"
+args = ["-m", "http.server", "--bind", "127.0.0.1", "--directory", "{dir}", "{port}"]
+
+[load]
+command = ["python3", "-c", """
+import sys, time, urllib.request
+rows = ['timeStamp,elapsed,label,responseCode,success']
+for number in range(60):
+    for path in ['', '?again']:
+        begin = time.time()
+        urllib.request.urlopen(sys.argv[1] + path).read()
+        ms = (time.time() - begin) * 1000
+        rows.append('%d,%.3f,%s,200,true' % (begin * 1000, ms, path[1:] or 'page'))
+    time.sleep(0.02)
+open('out.jtl', 'w').write('\\n'.join(rows) + '\\n')
+""", "{url}"]
+results = "out.jtl"
 
 [[variant]]
 name = "one"
@@ -135,4 +168,25 @@ fn lab_http_load(_: &Turn) -> anyhow::Result<()> {
     runs.iter().try_for_each(|(variant, measured)| {
         check(measured, 100.0, 1.0).with_context(|| variant.clone())
     })
+}
+
+fn lab_team_load(_: &Turn) -> anyhow::Result<()> {
+    for (variant, measured) in run("load-of-the-team", TEAM)? {
+        let (rate, failed) =
+            (value(&measured, "achieved_per_s")?, value(&measured, "failed_share_percent")?);
+        ensure!(rate > 1.0 && failed == 0.0, "{variant}: {rate}/s, {failed} %: {measured}");
+        let (median, late) = (value(&measured, "p50_us")?, value(&measured, "p99_us")?);
+        ensure!(median > 0.0 && late >= median, "{variant}: {median} and {late} us");
+        ensure!(value(&measured, "rss_mib")? > 0.0, "{variant}: no memory: {measured}");
+        let offered = &measured["values"]["offered_per_s"];
+        ensure!(offered.is_null(), "{variant}: nobody knows what was offered: {offered}");
+        let latency = &measured["histograms"]["latency"]["buckets"];
+        let counted = latency.as_array().context("no latencies")?.iter();
+        let counted: u64 = counted.filter_map(|bucket| bucket[1].as_u64()).sum();
+        ensure!(counted == 120, "{variant}: {counted} of 120 requests");
+        let notes = measured["notes"].to_string();
+        ensure!(notes.contains("by request: ") && notes.contains("'page' 60"), "{notes}");
+        ensure!(notes.contains("the load's command count from the real sending"), "{notes}");
+    }
+    Ok(())
 }

@@ -116,7 +116,7 @@ const KEYS: &[(&str, &str)] = &[
 /// Keys of `[load]`.
 const LOAD: &[(&str, &str)] = &[
     ("target", "the server; an experiment leaves it out, as it starts the server itself"),
-    ("steps", "what arrives when, one text a step"),
+    ("steps", "what arrives when, one text a step; required without `command`"),
     ("arrivals", "`even` gaps, or `poisson`: independent of each other, with bursts"),
     ("connections", "connections, opened before the begin; a request needs one of its own"),
     ("requests_per_user", "requests of each user that arrives"),
@@ -134,6 +134,20 @@ const LOAD: &[(&str, &str)] = &[
     ("max_waiting", "requests that may wait for a connection, and users that may think"),
     ("seed", "decides arrivals, keys, values and think times; an experiment leaves it out"),
     ("tool", "who sends: `own` (hugewise), or `gatling` (HTTP; needs Maven and a JDK)"),
+    (
+        "command",
+        "a load tool of yours and its arguments, instead of steps, without a shell; filled in: \
+         `{url}`, `{host}` and `{port}` of the server, `{seed}` and `{measure_s}` of the run, \
+         `{dir}`, an empty directory of the run",
+    ),
+    (
+        "results",
+        "the file that it writes, from its directory: results of Gatling, JMeter (CSV), k6 \
+         (`--out json`), `ab -g`; `*` stands for anything within a name, and the newest is read",
+    ),
+    ("directory", "its working directory, an absolute path; else `{dir}`"),
+    ("ok_codes", "exit codes of it that are no failure; 99 is that of crossed thresholds of k6"),
+    ("longest_s", "it is ended after so long, with all that it started, s"),
 ];
 
 /// The paths of all values; those of a list's items without their places.
@@ -211,13 +225,14 @@ fn keys() -> String {
 fn load() -> String {
     let step = "constant 100/s for 10 s";
     let all = serde_json::to_value(LoadSpec::new("redis://127.0.0.1", &[step])).expect("plain");
-    let (mut known, given) = (BTreeSet::new(), json!({ "steps": [step] }));
+    let (mut known, given) = (BTreeSet::new(), json!({}));
     paths(&all, "", &mut known);
     let told: BTreeSet<String> = LOAD.iter().map(|(key, _)| (*key).to_owned()).collect();
     assert_eq!(told, known, "LOAD explains each key of a load");
     let mut table = head("key | default | meaning");
     for (key, means) in LOAD {
-        let default = if *key == "target" { String::new() } else { default(&given, &all, key) };
+        let none = matches!(*key, "target" | "steps");
+        let default = if none { String::new() } else { default(&given, &all, key) };
         let _ = writeln!(table, "| `load.{key}` | {default} | {means} |");
     }
     table

@@ -19,7 +19,7 @@ pub(super) fn look(
     match &experiment.load {
         None if takes => faults.push(format!(
             "the workload '{kind}' needs a load: a table [load] with steps, as \
-             steps = [\"constant 1000/s for 10 s\"]"
+             steps = [\"constant 1000/s for 10 s\"], or with the command of a load tool"
         )),
         None if quick.is_some() => {
             faults.push("[quick] has load_steps, and there is no [load]".into());
@@ -60,7 +60,7 @@ fn of_spec(load: &LoadSpec, kind: &str, place: &str, faults: &mut Vec<String>) {
     }
     let told = match (LoadSpec { preload: load.preload, ..spec.clone() }).check() {
         Err(error) => Some(error.to_string()),
-        Ok(_) if spec.tool == Tool::Gatling => {
+        Ok(_) if spec.sender() == Tool::Gatling => {
             gatling::project(&spec).err().map(|error| error.to_string())
         }
         Ok(_) => None,
@@ -157,6 +157,7 @@ mod tests {
         has("\"keys\": 500", "\"seed\": 7", "[load]: each repetition has a seed of its own");
         has("\"keys\": 500", "\"target\": \"redis://localhost\"", "leave 'target' out");
         has("\"keys\": 500", "\"tool\": \"gatling\"", "speaks HTTP only");
+        has("\"keys\": 500", "\"command\": [\"k6\"]", "'steps' and 'command' exclude each other");
     }
 
     #[test]

@@ -5,14 +5,13 @@
 
 mod error;
 mod log;
-mod sent;
 
 pub use error::{LOG, LogError};
-pub use sent::Sent;
 
 use super::number::decimal;
 use super::outcome::LoadResult;
 use super::profile::{Phase, Profile, Shape, Who};
+use super::sent::Sent;
 use super::spec::{ArrivalKind, LoadSpec, SpecError, ThinkTime};
 use super::target::Target;
 use hugewise_base::units::Ns;

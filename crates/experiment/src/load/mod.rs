@@ -8,14 +8,16 @@
 //!
 //! Reading order: [`profile`] (steps), [`arrivals`] (intended starts), [`spec`] (what a user
 //! writes), [`outcome`] (what is counted), [`knee`] (where a server saturates), [`gatling`] (the
-//! load generator of others).
+//! load generator of others), [`command`] (the team's own tool, whatever it is).
 
 pub mod arrivals;
+pub mod command;
 pub mod gatling;
 pub mod knee;
 pub mod number;
 pub mod outcome;
 pub mod profile;
+pub mod sent;
 pub mod spec;
 pub mod target;
 

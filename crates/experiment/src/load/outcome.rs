@@ -94,6 +94,9 @@ pub struct LoadResult {
     pub completed: u64,
     /// Requests that were not, by reason.
     pub failed: BTreeMap<Failure, u64>,
+    /// The tool does not tell which failed: they are among the completed ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failures_untold: bool,
     /// What was said about failures, with its number; the most frequent kinds only.
     pub errors: BTreeMap<String, u64>,
     /// GETs that found no key.

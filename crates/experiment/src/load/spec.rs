@@ -13,6 +13,9 @@ pub const LARGEST_VALUE_BYTES: u32 = 64 << 20;
 /// The highest number of keys. Ours: keys are printed with twelve digits.
 pub const MOST_KEYS: u64 = 999_999_999_999;
 
+/// The longest time a command of the user's may take, in seconds: a day, as steps may.
+pub const LONGEST_COMMAND_S: u64 = 24 * 3600;
+
 /// A load, as in a configuration file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +23,8 @@ pub struct LoadSpec {
     /// The server: see [`Target`]. An experiment leaves it out, as it starts the server itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// The steps in their order: see [`super::profile::GRAMMAR`].
+    /// The steps in their order: see [`super::profile::GRAMMAR`]. A command has its own.
+    #[serde(default)]
     pub steps: Vec<String>,
     /// Connections, opened before the begin. A request needs one of its own.
     #[serde(default = "default_connections")]
@@ -56,11 +60,33 @@ pub struct LoadSpec {
     /// Decides arrivals, keys, values and think times.
     #[serde(default = "one_seed")]
     pub seed: u64,
-    /// Who sends.
+    /// Who sends: see [`LoadSpec::sender`].
     #[serde(default)]
     pub tool: Tool,
+    /// A program of the user's that sends the load, and its arguments; see [`super::command`].
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The file that it writes: a path from its working directory, where `*` stands for anything
+    /// within a name; of several the newest.
+    #[serde(default)]
+    pub results: String,
+    /// Its working directory; an empty one of the run where this is empty.
+    #[serde(default)]
+    pub directory: String,
+    /// Exit codes that are no failure, as that of k6 whose thresholds were crossed.
+    #[serde(default = "zero")]
+    pub ok_codes: Vec<u8>,
+    /// It is ended after so long, in seconds.
+    #[serde(default = "default_longest_s")]
+    pub longest_s: u64,
 }
 
+fn zero() -> Vec<u8> {
+    vec![0]
+}
+const fn default_longest_s() -> u64 {
+    3600
+}
 const fn default_connections() -> u32 {
     50
 }
@@ -103,6 +129,8 @@ pub enum Tool {
     Own,
     /// Gatling, for HTTP.
     Gatling,
+    /// A program of the user's.
+    Command,
 }
 
 impl Tool {
@@ -111,6 +139,7 @@ impl Tool {
         match self {
             Self::Own => "own",
             Self::Gatling => "gatling",
+            Self::Command => "command",
         }
     }
 }
@@ -125,7 +154,8 @@ impl TryFrom<String> for Tool {
     type Error = SpecError;
 
     fn try_from(text: String) -> Result<Self, SpecError> {
-        let known = [Self::Own, Self::Gatling].into_iter().find(|tool| tool.name() == text);
+        let known =
+            [Self::Own, Self::Gatling, Self::Command].into_iter().find(|tool| tool.name() == text);
         known.ok_or_else(|| SpecError::Tool(text.chars().take(80).collect()))
     }
 }
@@ -202,7 +232,7 @@ pub enum SpecError {
     /// Nobody of this name sends.
     #[error(
         "tool '{0}': allowed are 'own' (hugewise itself, HTTP and Redis; the default) and \
-        'gatling' (HTTP); what memtier, wrk2 and k6 were asked for, 'own' sends"
+        'gatling' (HTTP); your own tool is 'command = [\"k6\", \"run\", ...]' with 'results'"
     )]
     Tool(String),
     /// Shares that are no whole.
@@ -217,6 +247,18 @@ pub enum SpecError {
         'ramp 100 users over 200 s' does"
     )]
     NoUsers,
+    /// A command without what it needs.
+    #[error("a load that is a command needs '{0}'")]
+    Lacks(&'static str),
+    /// What only a command has.
+    #[error("'{0}' is a setting of a load with 'command'")]
+    NoCommand(&'static str),
+    /// What a command decides itself.
+    #[error("'{0}' and 'command' exclude each other: what a command sends is in its own files")]
+    Decided(&'static str),
+    /// A directory that depends on where hugewise was started.
+    #[error("directory '{0}': wanted an absolute path")]
+    Relative(String),
     /// A number out of its range.
     #[error("{name} = {value}: allowed are {low} to {high}")]
     Range {
@@ -249,12 +291,27 @@ impl LoadSpec {
             max_waiting: default_waiting(),
             seed: one_seed(),
             tool: Tool::default(),
+            command: Vec::new(),
+            results: String::new(),
+            directory: String::new(),
+            ok_codes: zero(),
+            longest_s: default_longest_s(),
         }
     }
 
-    /// The server and the steps, after every setting was checked.
+    /// Who sends.
+    pub fn sender(&self) -> Tool {
+        if self.command.is_empty() { self.tool } else { Tool::Command }
+    }
+
+    /// The server and the steps, after every setting was checked. Of a command the steps are not
+    /// known, and their time is the longest that it may take.
     pub fn check(&self) -> Result<(Target, Profile), SpecError> {
         let target: Target = self.target.parse()?;
+        if self.sender() == Tool::Command {
+            return self.check_command().map(|profile| (target, profile));
+        }
+        self.check_no_command()?;
         let profile = Profile::parse(&self.steps)?;
         let Operations { get_percent, set_percent } = self.operations;
         if u16::from(get_percent) + u16::from(set_percent) != 100 {
@@ -280,6 +337,55 @@ impl LoadSpec {
             return Err(SpecError::NoUsers);
         }
         Ok((target, profile))
+    }
+
+    fn check_no_command(&self) -> Result<(), SpecError> {
+        let plain = Self::new("", &[]);
+        let given = [
+            ("results", self.results != plain.results),
+            ("directory", self.directory != plain.directory),
+            ("ok_codes", self.ok_codes != plain.ok_codes),
+            ("longest_s", self.longest_s != plain.longest_s),
+        ];
+        let first = given.iter().find(|(_, given)| *given);
+        first.map_or(Ok(()), |(name, _)| Err(SpecError::NoCommand(name)))
+    }
+
+    /// Keys and values of Redis are not the command's: they are set before it begins.
+    fn check_command(&self) -> Result<Profile, SpecError> {
+        let plain = Self::new("", &[]);
+        let given = [
+            ("tool", !matches!(self.tool, Tool::Own | Tool::Command)),
+            ("steps", self.steps != plain.steps),
+            ("connections", self.connections != plain.connections),
+            ("arrivals", self.arrivals != plain.arrivals),
+            ("requests_per_user", self.requests_per_user != plain.requests_per_user),
+            ("think_time", self.think_time != plain.think_time),
+            ("operations", self.operations != plain.operations),
+            ("timeout_ms", self.timeout_ms != plain.timeout_ms),
+            ("max_waiting", self.max_waiting != plain.max_waiting),
+        ];
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(SpecError::Decided(name));
+        }
+        for (name, missing) in [
+            ("command", self.command.first().is_none_or(String::is_empty)),
+            ("results", self.results.is_empty()),
+            ("ok_codes", self.ok_codes.is_empty()),
+        ] {
+            if missing {
+                return Err(SpecError::Lacks(name));
+            }
+        }
+        let directory = self.directory.as_str();
+        if !directory.is_empty() && !directory.starts_with('/') {
+            return Err(SpecError::Relative(directory.chars().take(80).collect()));
+        }
+        let (value, high) = (self.longest_s, LONGEST_COMMAND_S);
+        if value < 1 || value > high {
+            return Err(SpecError::Range { name: "longest_s", value, low: 1, high });
+        }
+        Ok(Profile::untold(Ns::s(value)))
     }
 
     /// How long a request may take from its intended start.
@@ -334,7 +440,7 @@ mod tests {
         let load = |tool: &str| {
             read(&format!(r#"{{"target": "http://localhost", "steps": [], "tool": "{tool}"}}"#))
         };
-        for tool in [Tool::Own, Tool::Gatling] {
+        for tool in [Tool::Own, Tool::Gatling, Tool::Command] {
             let spec = load(tool.name()).expect("one that there is");
             assert_eq!(spec.tool, tool);
             let text = serde_json::to_string(&spec).expect("plain data");
@@ -342,10 +448,40 @@ mod tests {
         }
         for gone in ["memtier", "wrk2", "k6"] {
             let error = load(gone).expect_err("gone");
-            for said in [&format!("tool '{gone}'"), "'own'", "'gatling'"] {
+            for said in [&format!("tool '{gone}'"), "'own'", "'gatling'", "'command ="] {
                 assert!(error.contains(said), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn a_command_decides_what_it_sends() {
+        let load = |more: &str| {
+            let text = format!(r#"{{"target": "http://localhost", "results": "out.json" {more}}}"#);
+            read(&text).expect("well-formed")
+        };
+        let error = |more: &str| load(more).check().expect_err(more).to_string();
+        let command = r#", "command": ["k6", "run", "--out", "json=out.json", "script.js"]"#;
+        let (_, profile) = load(command).check().expect("allowed");
+        assert_eq!((profile.time(), profile.arrivals()), (Ns::s(3600), 0));
+        assert_eq!(load(command).sender(), Tool::Command);
+        assert_eq!(error(""), "'results' is a setting of a load with 'command'");
+        assert!(error(r#", "tool": "command""#).contains("needs 'command'"));
+        assert!(error(r#", "command": [""]"#).contains("needs 'command'"));
+        let with = |more: &str| error(&format!("{command}{more}"));
+        for name in ["steps", "connections", "think_time"] {
+            let value = match name {
+                "steps" => r#"["peak 1 at once"]"#,
+                "connections" => "7",
+                _ => r#""constant 1 s""#,
+            };
+            let said = with(&format!(r#", "{name}": {value}"#));
+            assert!(said.contains(&format!("'{name}' and 'command' exclude")), "{said}");
+        }
+        assert!(with(r#", "tool": "gatling""#).contains("'tool' and 'command' exclude"));
+        assert!(with(r#", "directory": "here""#).contains("absolute path"));
+        assert!(with(r#", "longest_s": 0"#).contains("longest_s = 0: allowed are 1 to 86400"));
+        assert!(with(r#", "ok_codes": []"#).contains("needs 'ok_codes'"));
     }
 
     #[test]

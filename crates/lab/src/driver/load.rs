@@ -9,7 +9,7 @@ use hugewise_base::units::Ns;
 use hugewise_experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
 use hugewise_experiment::load::outcome::Second;
 use hugewise_experiment::load::profile::Step;
-use hugewise_experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
+use hugewise_experiment::load::{LoadResult, LoadSpec, Profile, Tool};
 use std::fmt::Write as _;
 
 /// Values over time, by the keys of their metrics: seconds since the begin, and the value.
@@ -18,17 +18,19 @@ type Series = [(&'static str, Vec<(f64, f64)>); 3];
 /// The load of the experiment for this server; its seed is the run's.
 pub(super) fn spec(run: &Run<'_>, target: &str) -> anyhow::Result<LoadSpec> {
     let load = run.experiment().load.clone().context("the experiment has no load")?;
+    let time = run.measure().as_secs().to_string();
+    let command = load.command.iter().map(|word| word.replace("{measure_s}", &time)).collect();
     // The keys are set by `fill`, so that their memory has time to settle.
-    Ok(LoadSpec { target: target.into(), seed: run.seed(), preload: false, ..load })
+    Ok(LoadSpec { target: target.into(), seed: run.seed(), preload: false, command, ..load })
 }
 
 /// Sets every key of Redis.
 pub(super) fn fill(run: &mut Run<'_>, spec: &LoadSpec, access: &Access) -> anyhow::Result<()> {
     run.step("setting every key")?;
     let steps = vec!["nothing for 1 ms".to_owned()];
-    let (connections, requests_per_user) = (1, 1);
-    let fill = LoadSpec { steps, connections, requests_per_user, ..spec.clone() };
-    let fill = LoadSpec { think_time: ThinkTime::None, tool: Tool::Own, preload: true, ..fill };
+    let LoadSpec { target, keys, value_bytes, seed, timeout_ms, .. } = spec.clone();
+    let fill = LoadSpec { target, keys, value_bytes, seed, timeout_ms, ..LoadSpec::new("", &[]) };
+    let fill = LoadSpec { steps, connections: 1, preload: true, ..fill };
     load::run(&fill, access, &mut |_| run.beat()).map(drop)
 }
 
@@ -56,8 +58,9 @@ pub(super) fn measure_within(
     let (_, profile) = spec.check()?;
     run.step("under load")?;
     run.measuring(true);
-    // In Gatling's time two JVMs start and a compiler runs: that is not the load.
-    let mut watch = (spec.tool == Tool::Own).then(Watch::start);
+    // In the time of Gatling two JVMs start and a compiler runs, and a command may do anything:
+    // that is not the load.
+    let mut watch = (spec.sender() == Tool::Own).then(Watch::start);
     let result = load::run(spec, access, &mut |progress| {
         watch.iter_mut().for_each(Watch::beat);
         guard(&progress)?;
@@ -72,7 +75,7 @@ pub(super) fn measure_within(
 fn text(progress: &Progress) -> String {
     let Progress { at, time, intended, completed, failed, .. } = *progress;
     let mut text = format!("under load: {:.0} of {:.0} s", at.as_s(), time.as_s());
-    // Gatling says nothing before its end.
+    // Tools of others say nothing before its end.
     if intended > 0 {
         let _ = write!(text, ", {completed} of {intended} answered");
     }
@@ -115,7 +118,8 @@ fn failures(result: &LoadResult) -> String {
 fn values(result: &LoadResult) -> Vec<(&'static str, Option<f64>)> {
     let us = |q| result.quantile(q).map(|latency| latency.0 as f64 / 1e3);
     let asked = result.intended.unwrap_or_else(|| result.completed + result.failures());
-    let failed = (asked > 0).then(|| 100.0 * result.failures() as f64 / asked as f64);
+    let failed = (asked > 0 && !result.failures_untold)
+        .then(|| 100.0 * result.failures() as f64 / asked as f64);
     vec![
         ("offered_per_s", result.offered_per_s),
         ("achieved_per_s", result.achieved_per_s),
@@ -161,8 +165,14 @@ fn notes(profile: &Profile, result: &LoadResult) -> Vec<String> {
         notes.push(format!(
             "latencies of {} count from the real sending: a stall hides the requests that it \
              delayed",
-            result.tool.name()
+            match result.tool {
+                Tool::Command => "the load's command",
+                tool => tool.name(),
+            }
         ));
+    }
+    if result.failures_untold {
+        notes.push("the results do not tell which requests failed: they count as answered".into());
     }
     if result.latency.is_some() && result.quantile(0.99).is_none() {
         notes.push("p99 is not known: 1 % or more of the requests were not answered".into());

@@ -1,6 +1,9 @@
-//! Puts a server under load: with an open model of our own, or with Gatling.
+//! Puts a server under load: with an open model of our own, with Gatling, or with a command of the
+//! user's.
 //! The model, and what is counted, is `hugewise_experiment::load`.
 
+mod command;
+mod foreign;
 mod own;
 mod progress;
 mod tools;
@@ -33,7 +36,8 @@ impl fmt::Debug for Access {
 /// Runs a load to the end of its steps. Answers are waited for until the timeout of the last
 /// request.
 pub fn run(spec: &LoadSpec, access: &Access, beat: &mut Beat<'_>) -> anyhow::Result<LoadResult> {
-    match spec.tool {
+    match spec.sender() {
+        Tool::Command => command::run(spec, access.user, beat),
         Tool::Gatling => tools::run(spec, access.user, beat),
         Tool::Own => {
             let (target, profile) = spec.check()?;

@@ -1,20 +1,18 @@
 //! Runs Gatling in a directory of its own, and reads its log.
 
-use super::progress::{BEAT, Beat, Progress};
-use crate::child::this_program;
+use super::foreign::Foreign;
+use super::progress::Beat;
 use crate::said;
 use crate::stranger::{self, Runner};
 use anyhow::{Context, anyhow, bail};
-use hugewise_base::units::Ns;
 use hugewise_experiment::load::gatling::{self, ARGS, LOG, PROGRAM, RESULTS};
-use hugewise_experiment::load::{LoadResult, LoadSpec, Profile};
+use hugewise_experiment::load::{LoadResult, LoadSpec};
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::private::PrivateDir;
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How much longer than its steps it may run: two JVMs start, one compiles, and at its very first
 /// run Maven fetches Gatling (a minute here).
@@ -30,7 +28,9 @@ pub(super) fn run(
     let project = gatling::project(spec)?;
     let (_, profile) = spec.check()?;
     let place = Place::new(&project, user)?;
-    let status = attend(start(&place, user)?, spec, &profile, beat)?;
+    let time = profile.time();
+    let longest = Duration::from_nanos(time.0) + Duration::from_millis(spec.timeout_ms) + GRACE;
+    let status = start(&place, user)?.attend(time, longest, beat)?;
     let said = said::end(&place.output());
     if !status.success() {
         bail!("Gatling ended with {status}: {}", cause(&said));
@@ -139,21 +139,7 @@ fn everybody_reads(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Maven and what it starts; all of it ends with this.
-struct Tool(Child);
-
-impl Drop for Tool {
-    fn drop(&mut self) {
-        // Once it was waited for, its number may be another's.
-        if matches!(self.0.try_wait(), Ok(None)) {
-            let group = rustix::process::Pid::from_child(&self.0);
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            let _ = self.0.wait();
-        }
-    }
-}
-
-fn start(place: &Place, user: Option<Nobody>) -> anyhow::Result<Tool> {
+fn start(place: &Place, user: Option<Nobody>) -> anyhow::Result<Foreign> {
     let runner = Runner::Stranger(user);
     let missing = || {
         anyhow!(
@@ -162,47 +148,14 @@ fn start(place: &Place, user: Option<Nobody>) -> anyhow::Result<Tool> {
         )
     };
     let program = runner.find(PROGRAM).ok_or_else(missing)?;
-    let output = File::create(place.output())?;
-    let mut command = this_program()?;
-    command.args(hugewise_workloads::COMMAND).args([
-        "exec",
-        "--parent",
-        &std::process::id().to_string(),
-    ]);
-    runner.apply(&mut command, &place.home());
-    if user.is_some() {
-        // A JVM asks for the home of an account, and this user has none.
-        command.env("MAVEN_OPTS", format!("-Duser.home={}", place.home().display()));
-    }
-    command.arg("--").arg(program).args(ARGS).current_dir(place.project()).stdin(Stdio::null());
-    // The session of its own is a group as well, so that the JVMs that it starts end with it.
-    command.stdout(output.try_clone()?).stderr(output);
-    Ok(Tool(command.spawn().map_err(|error| anyhow!("cannot start {PROGRAM}: {error}"))?))
-}
-
-/// Waits for Maven, with beats. It is ended when it takes too long, or when a beat says so.
-fn attend(
-    mut tool: Tool,
-    spec: &LoadSpec,
-    profile: &Profile,
-    beat: &mut Beat<'_>,
-) -> anyhow::Result<ExitStatus> {
-    let begin = Instant::now();
-    let time = profile.time();
-    let longest = Duration::from_nanos(time.0) + Duration::from_millis(spec.timeout_ms) + GRACE;
-    loop {
-        if let Some(status) = tool.0.try_wait().context("cannot wait for Maven")? {
-            return Ok(status);
+    let (home, named) = (place.home(), ("Gatling", program.as_path()));
+    Foreign::start(named, runner, &home, &place.output(), |command| {
+        if user.is_some() {
+            // A JVM asks for the home of an account, and this user has none.
+            command.env("MAVEN_OPTS", format!("-Duser.home={}", home.display()));
         }
-        let elapsed = begin.elapsed();
-        if elapsed > longest {
-            bail!("Gatling did not end within {} s", longest.as_secs());
-        }
-        let at = Ns(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX));
-        // What it has done is in its log only.
-        beat(Progress::silent(at, time))?;
-        std::thread::sleep(BEAT.min(Duration::from_millis(50)));
-    }
+        command.args(ARGS).current_dir(place.project());
+    })
 }
 
 fn log(directory: &Path) -> anyhow::Result<Vec<u8>> {

@@ -117,6 +117,7 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
     }));
     let load = experiment.load.as_ref();
     missing.extend(load.and_then(programs::missing_tool));
+    missing.extend(load.and_then(|load| named_program::of_load(load, user)));
     missing.sort_unstable();
     missing.dedup();
     missing

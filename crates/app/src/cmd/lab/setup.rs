@@ -190,7 +190,8 @@ fn text(prepared: &Prepared, managers: &[Change], time: &Time) -> String {
     }
     let _ = writeln!(out, "\nWorkload: {}", experiment.workload.kind);
     if let Some(load) = &experiment.load {
-        out += &wrap("Load: ", &load.steps.join(", "));
+        let (own, by) = (load.steps.join(", "), load.command.join(" "));
+        out += &wrap("Load: ", if by.is_empty() { &own } else { &by });
     }
     let baseline = prepared.checked.baseline;
     for (index, variant) in prepared.checked.variants().iter().enumerate() {

@@ -7,10 +7,10 @@
 //! begin, which is in the first record.
 
 use super::error::LogError;
-use super::sent::Sent;
 use crate::load::arrivals::Arrivals;
 use crate::load::outcome::{Done, Failure, LoadResult, Recorder};
 use crate::load::profile::Profile;
+use crate::load::sent::Sent;
 use crate::load::spec::{ArrivalKind, LoadSpec, Tool};
 use hugewise_base::units::Ns;
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ impl Log {
             end_ms: begin_ms + i64::from(request.answered),
             length: Ns::ms(u64::from(request.answered.saturating_sub(request.sent))),
             name: request.name,
-            ok: request.ok,
+            failed: (!request.ok).then(|| (failure(&request.message), request.message)),
         };
         self.requests.into_iter().map(sent).collect()
     }
