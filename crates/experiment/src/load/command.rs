@@ -21,9 +21,6 @@ const NAMES_COUNTED: usize = 500;
 /// Characters of a name that are told. Ours.
 const NAME_CHARS: usize = 60;
 
-/// What may be written in `command` and `results`; `{measure_s}` in `command` only.
-pub const PLACEHOLDERS: [&str; 6] = ["{url}", "{host}", "{port}", "{seed}", "{measure_s}", "{dir}"];
-
 /// Why results are none of this run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultError {
@@ -208,7 +205,6 @@ mod tests {
             "http://127.0.0.1:8080/a 127.0.0.1 8080 7 /tmp/run"
         );
         assert_eq!(fill("{host}", "redis+unix:///run/r.sock"), "/run/r.sock");
-        assert!(PLACEHOLDERS.contains(&"{measure_s}"));
     }
 
     #[test]
