@@ -18,6 +18,7 @@ declare -A used_by=(
     [java]="tests of HugeTLB pages with Java"
     [javac]="tests of loads that Gatling sends"
     [mvn]="tests of loads that Gatling sends"
+    [ab]="tests of loads that a command sends"
     [promtool]="tests of metrics and alerts"
     [chromium]="tests of the web page"
 )
@@ -32,6 +33,7 @@ declare -A package=(
     [java]=default-jre-headless
     [javac]=default-jdk-headless
     [mvn]=maven
+    [ab]=apache2-utils
     [promtool]=prometheus
     [chromium]=chromium
 )
