@@ -1,8 +1,9 @@
 //! Which resource is the limit, and which one comes next.
 
 use super::fit::{Capacity, capacity};
-use super::resource::Resource;
-use super::step::Step;
+use super::others::{Others, Shares, is_anothers};
+use super::resource::{Queue, Resource, Used};
+use super::step::{Before, Step};
 use crate::load::knee::{LATENCY_FACTOR, SERVED_SHARE};
 use hugewise_base::stats::Interval;
 use hugewise_base::units::{Ns, saturating_u64};
@@ -25,6 +26,11 @@ const SHARE_MIN: f64 = 0.02;
 const NEAR_LIMIT: f64 = 1.6;
 /// Rates are 10 % apart, so that no rate is known better.
 const RATE_ERROR: f64 = 0.1;
+
+/// On average one connection waits, and twice as many as at any rate that was served: the queue
+/// grew. Judgements.
+const QUEUE_MIN: f64 = 1.0;
+const QUEUE_GROWS: f64 = 2.0;
 
 /// What a served rate must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -54,7 +60,8 @@ pub struct ResourceUse {
     pub full: bool,
     /// Where it is full; `None` where its use does not grow with the rate.
     pub capacity: Option<Capacity>,
-    /// Of interrupts: the vector that comes most often.
+    /// Of interrupts: the vector that comes most often. Of slots: the program whose accept queue
+    /// grew, or the socket where its program is not known.
     pub mostly: Option<String>,
 }
 
@@ -89,21 +96,44 @@ pub struct Judged {
     pub resources: Vec<ResourceUse>,
     /// What removing the limit would give; `None` where nothing else grows with the rate.
     pub gone: Option<Gain>,
+    /// What others used of all CPUs; `None`: next to nothing, or not known.
+    #[serde(default)]
+    pub others: Option<Others>,
 }
 
-/// Judges the rates that were tried; `connections` are those of the load.
-pub fn judge(tried: &[Step], bounds: Bounds, connections: u32) -> Judged {
-    let (served, unserved) = apart(tried, bounds);
+/// What is known of a search beside its rates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Around {
+    /// What a served rate keeps.
+    pub bounds: Bounds,
+    /// Connections of the load.
+    pub connections: u32,
+    /// CPUs of the machine.
+    pub cpus: Option<u32>,
+    /// The machine before the load began.
+    pub before: Before,
+}
+
+/// Judges the rates that were tried.
+pub fn judge(tried: &[Step], around: &Around) -> Judged {
+    let (served, unserved) = apart(tried, around.bounds);
+    let shares = Shares::of(tried, &around.before, around.cpus);
+    let others = shares.as_ref().and_then(|shares| shares.whole(tried));
     let most = tried.iter().map(|step| step.achieved_per_s).max_by(f64::total_cmp);
     let alone = served.iter().filter_map(|step| step.service).min().map(Ns::as_s);
     let at_a_time = most.zip(alone).map(|(most, alone)| most * alone);
     let lowest = unserved.iter().map(|step| step.rate_per_s).min_by(f64::total_cmp);
     let near = |step: &&&Step| lowest.is_some_and(|low| step.rate_per_s <= NEAR_LIMIT * low);
     let near: Vec<&Step> = unserved.iter().filter(near).copied().collect();
-    let mut resources = resources(&served, &near, tried);
+    let seen = Seen { served: &served, unserved: &near, all: tried, before: &around.before };
+    let mut resources = seen.resources(shares.as_ref(), others.as_ref());
     resources.sort_by(|a, b| first_full(a).total_cmp(&first_full(b)));
     let full = resources.iter().find(|one| one.full).cloned();
-    let slots = || Some(waiting(at_a_time?, most?, connections));
+    let slots = || {
+        let mut one = waiting(at_a_time?, most?, around.connections);
+        one.mostly = grown(&served, &near).filter(|_| one.resource == Resource::Slots);
+        Some(one)
+    };
     let limit = lowest.and_then(|_| full.or_else(slots));
     let gone = limit.as_ref().zip(most).and_then(|(limit, most)| gain(limit, &resources, most));
     Judged {
@@ -114,6 +144,7 @@ pub fn judge(tried: &[Step], bounds: Bounds, connections: u32) -> Judged {
         limit,
         resources,
         gone,
+        others,
     }
 }
 
@@ -136,38 +167,101 @@ fn first_full(one: &ResourceUse) -> f64 {
     one.capacity.map_or(if one.full { 0.0 } else { f64::MAX }, |capacity| capacity.per_s)
 }
 
-fn resources(served: &[&Step], unserved: &[&Step], all: &[Step]) -> Vec<ResourceUse> {
-    let resources: BTreeSet<&Resource> =
-        all.iter().flat_map(|step| step.used.iter().map(|used| &used.resource)).collect();
-    let share = |step: &Step, resource: &Resource| {
-        step.used.iter().find(|used| used.resource == *resource).map(|used| used.share)
-    };
-    let highest = |steps: &mut dyn Iterator<Item = &Step>, resource: &Resource| {
-        steps.filter_map(|step| share(step, resource)).fold(0.0, f64::max)
-    };
-    let one = |resource: &Resource| {
-        let ever = highest(&mut all.iter(), resource);
+/// The rates by what became of them.
+struct Seen<'a> {
+    served: &'a [&'a Step],
+    /// Those near the limit.
+    unserved: &'a [&'a Step],
+    all: &'a [Step],
+    before: &'a Before,
+}
+
+impl Seen<'_> {
+    fn resources(&self, shares: Option<&Shares<'_>>, others: Option<&Others>) -> Vec<ResourceUse> {
+        let used = self.all.iter().flat_map(|step| &step.used);
+        let resources: BTreeSet<&Resource> = used.map(|used| &used.resource).collect();
+        let mut all = Vec::new();
+        for resource in resources {
+            let free = match resource {
+                Resource::Cpus => Others::leave(others),
+                _ => [1.0; 3],
+            };
+            all.extend(self.one(resource.clone(), shares, free));
+        }
+        all
+    }
+
+    /// Its use by the answers in a second, at all rates: the more there are, the less is chance.
+    fn rates(&self, resource: &Resource) -> Vec<(f64, f64)> {
+        let one = |step: &Step| Some((step.achieved_per_s, share(&step.used, resource)?));
+        self.all.iter().filter_map(one).collect()
+    }
+
+    /// One resource. `shares` is what others use of the CPUs, `free` what is left of it.
+    fn one(
+        &self,
+        resource: Resource,
+        shares: Option<&Shares<'_>>,
+        free: [f64; 3],
+    ) -> Option<ResourceUse> {
+        let highest = |steps: &mut dyn Iterator<Item = &Step>| {
+            steps.filter_map(|step| share(&step.used, &resource)).fold(0.0, f64::max)
+        };
+        let ever = highest(&mut self.all.iter());
         let one_at_a_time = matches!(resource, Resource::OneAtATime { .. });
         if ever < SHARE_MIN || (one_at_a_time && ever > ONE_CPU_MAX) {
             return None;
         }
-        let near = || unserved.iter().chain(served.last()).copied();
-        let used = highest(&mut near(), resource);
-        let points =
-            served.iter().filter_map(|step| Some((step.achieved_per_s, share(step, resource)?)));
-        let points: Vec<(f64, f64)> = points.collect();
-        let capacity = capacity(&points);
-        let known = near().flat_map(|step| &step.used).filter(|one| one.resource == *resource);
-        Some(ResourceUse {
-            resource: resource.clone(),
-            used_percent: 100.0 * used,
-            full: used >= full_from(resource)
-                && !(capacity.is_none() && is_others(resource, &points)),
-            capacity: capacity.filter(|_| resource.is_linear()),
-            mostly: known.filter_map(|one| one.mostly.clone()).next(),
-        })
+        let near: Vec<&Step> = self.unserved.iter().chain(self.served.last()).copied().collect();
+        let used = highest(&mut near.iter().copied());
+        let (mut points, mut own) = (Vec::new(), Vec::new());
+        for step in self.served {
+            let Some(share) = share(&step.used, &resource) else { continue };
+            points.push((step.achieved_per_s, share));
+            let theirs =
+                shares.filter(|_| resource == Resource::Cpus).map_or(0.0, |shares| shares.at(step));
+            own.push((step.achieved_per_s, (share - theirs).max(0.0)));
+        }
+        let before = share(&self.before.used, &resource).unwrap_or(0.0);
+        let anothers = shares.is_some_and(|shares| shares.has(&resource))
+            || resource.is_linear() && is_anothers(before, ever, &self.rates(&resource), true);
+        // The CPUs are shared: the load may fill what others leave.
+        let fills = !anothers || resource == Resource::Cpus;
+        let capacity = capacity(&own, free).filter(|_| fills);
+        let full = used >= full_from(&resource)
+            && !anothers
+            && !(capacity.is_none() && is_others(&resource, &points));
+        let known = near.iter().flat_map(|step| &step.used).filter(|one| one.resource == resource);
+        let mostly = known.filter_map(|one| one.mostly.clone()).next();
+        let capacity = capacity.filter(|_| resource.is_linear());
+        Some(ResourceUse { resource, used_percent: 100.0 * used, full, capacity, mostly })
+    }
+}
+
+fn share(used: &[Used], resource: &Resource) -> Option<f64> {
+    used.iter().find(|used| used.resource == *resource).map(|used| used.share)
+}
+
+/// Whose accept queue is longest at rates that were not served, and was shorter at those that were.
+fn grown(served: &[&Step], unserved: &[&Step]) -> Option<String> {
+    let longest = |steps: &[&Step], socket: &str| {
+        let all = steps.iter().flat_map(|step| &step.queues).filter(|one| one.socket == socket);
+        all.map(|one| one.waiting).fold(0.0, f64::max)
     };
-    resources.into_iter().filter_map(one).collect()
+    let grew = |one: &&Queue| {
+        let now = longest(unserved, &one.socket);
+        now >= QUEUE_MIN && now >= QUEUE_GROWS * longest(served, &one.socket)
+    };
+    let all = unserved.iter().flat_map(|step| &step.queues).filter(grew);
+    let most = all.max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
+    // Whose it is is asked for once in a while, so that not every step knows it.
+    let all = unserved.iter().chain(served).flat_map(|step| &step.queues);
+    let mut of_it = all.filter(|one| one.socket == most.socket);
+    let named = of_it.find_map(|one| one.program.as_deref()).map(|program| {
+        let (_, name) = program.split_once('/').unwrap_or(("", program));
+        format!("'{name}' at {}", most.socket)
+    });
+    Some(named.unwrap_or_else(|| most.socket.clone()))
 }
 
 /// Whether something else filled it: it was full from the lowest rate on, and requests that became

@@ -3,19 +3,24 @@
 //! resources grows with the rate says what comes next, and what removing the limit gives at most.
 //!
 //! Reading order: [`search`] (which rate is tried), [`resource`] (what can be full), [`step`] (what
-//! a rate shows), [`fit`] (where a resource is full), [`judge`] (what the limit is).
+//! a rate shows), [`fit`] (where a resource is full), [`others`] (what is not of this load),
+//! [`judge`] (what the limit is).
 
 mod fit;
 pub mod judge;
+pub mod others;
 pub mod resource;
 pub mod search;
 pub mod step;
 
 pub use fit::Capacity;
-pub use judge::{Bounds, Checked, Gain, Judged, Outcome, ResourceUse, check, is_served, judge};
-pub use resource::Resource;
+pub use judge::{
+    Around, Bounds, Checked, Gain, Judged, Outcome, ResourceUse, check, is_served, judge,
+};
+pub use others::Others;
+pub use resource::{Program, Queue, Resource, Used};
 pub use search::Search;
-pub use step::{Step, Used};
+pub use step::{Before, Step};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +42,9 @@ pub struct Limit {
     pub bounds: Bounds,
     /// CPUs of the machine.
     pub cpus: Option<u32>,
+    /// The machine before the load began; `None` in results of older versions.
+    #[serde(default)]
+    pub before: Option<Before>,
     /// The rates, in the order in which they were tried.
     pub steps: Vec<Step>,
     /// What they say.

@@ -81,6 +81,37 @@ impl fmt::Display for Resource {
     }
 }
 
+/// How full a resource was at a rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Used {
+    /// Which resource.
+    pub resource: Resource,
+    /// Its mean share in use; above 1 for threads that use more than one CPU.
+    pub share: f64,
+    /// Of interrupts: the vector that comes most often.
+    pub mostly: Option<String>,
+}
+
+/// CPU time of a program, all processes of this name together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// CPUs that it kept busy on average.
+    pub cpus: f64,
+}
+
+/// Connections that wait for a program to accept them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Path or address of the socket that listens.
+    pub socket: String,
+    /// Its program, as `PID/NAME`; `None` where this user may not know.
+    pub program: Option<String>,
+    /// Mean number of connections in it.
+    pub waiting: f64,
+}
+
 /// Soft interrupts that work for others; the rest is the kernel's own timekeeping.
 const AT_WORK: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "TASKLET"];
 
@@ -99,6 +130,39 @@ pub fn used(recording: &Recording, own_pid: u32) -> BTreeMap<Resource, f64> {
     used.retain(|_, share| share.is_finite());
     used.values_mut().for_each(|share| *share = share.max(0.0));
     used
+}
+
+/// Programs that use less of one CPU than this are not kept.
+const CPUS_MIN: f64 = 0.005;
+
+/// CPU time of each program, all processes of a name together. `own_pid` is the load generator.
+pub fn programs(recording: &Recording, own_pid: u32) -> Vec<Program> {
+    let Some(host) = recording.hosts.first() else { return Vec::new() };
+    let mut all: BTreeMap<&str, f64> = BTreeMap::new();
+    for (pid, name, cpus) in shares(host, Field::ProcCpu) {
+        if pid != Some(own_pid) {
+            *all.entry(name).or_default() += cpus;
+        }
+    }
+    all.retain(|_, cpus| *cpus >= CPUS_MIN);
+    all.into_iter().map(|(name, cpus)| Program { name: name.to_owned(), cpus }).collect()
+}
+
+/// Sockets in whose queue connections waited to be accepted, the longest queue first.
+pub fn queues(recording: &Recording) -> Vec<Queue> {
+    let Some(host) = recording.hosts.first() else { return Vec::new() };
+    let mut all = Vec::new();
+    for (subject, series) in host.subjects(Field::AcceptWaiting) {
+        let Subject::Named(socket) = subject else { continue };
+        let Some(waiting) = series.first().and_then(Series::mean).filter(|mean| *mean > 0.0) else {
+            continue;
+        };
+        let of = host.sockets.iter().filter(|one| one.local == *socket);
+        let program = of.filter_map(|one| one.program.clone()).next();
+        all.push(Queue { socket: socket.clone(), program, waiting });
+    }
+    all.sort_by(|a, b| b.waiting.total_cmp(&a.waiting));
+    all
 }
 
 /// The soft interrupt that comes most often on a CPU, of those that work for others.

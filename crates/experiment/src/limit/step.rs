@@ -1,6 +1,6 @@
 //! A rate that was tried, and what it showed.
 
-use super::resource::{Resource, used, vector};
+use super::resource::{Program, Queue, Resource, Used, programs, queues, used, vector};
 use crate::load::LoadResult;
 use hugewise_base::units::{Ns, saturating_u64};
 use hugewise_evidence::diagnose::Diagnosis;
@@ -11,15 +11,34 @@ use serde::{Deserialize, Serialize};
 /// next to nothing.
 const SHARE_MIN: f64 = 0.001;
 
-/// How full a resource was at a rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Used {
-    /// Which resource.
-    pub resource: Resource,
-    /// Its mean share in use; above 1 for threads that use more than one CPU.
-    pub share: f64,
-    /// Of interrupts: the vector that comes most often.
-    pub mostly: Option<String>,
+/// The machine before the load began.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Before {
+    /// How full resources were.
+    pub used: Vec<Used>,
+    /// Programs that used CPUs.
+    pub programs: Vec<Program>,
+}
+
+impl Before {
+    /// From what was recorded before the load began.
+    pub fn of(recording: &Recording, own_pid: u32) -> Self {
+        Self { used: kept(recording, own_pid), programs: programs(recording, own_pid) }
+    }
+}
+
+/// How full each resource was, without those that are next to idle.
+fn kept(recording: &Recording, own_pid: u32) -> Vec<Used> {
+    let mut all = used(recording, own_pid);
+    all.retain(|_, share| *share >= SHARE_MIN);
+    let one = |(resource, share)| {
+        let mostly = match resource {
+            Resource::Interrupts { cpu } => vector(recording, cpu),
+            _ => None,
+        };
+        Used { resource, share, mostly }
+    };
+    all.into_iter().map(one).collect()
 }
 
 /// A rate that was tried.
@@ -44,6 +63,13 @@ pub struct Step {
     pub service: Option<Ns>,
     /// How full resources were.
     pub used: Vec<Used>,
+    /// Programs that used CPUs, without the load generator; empty in results of older versions.
+    #[serde(default)]
+    pub programs: Vec<Program>,
+    /// Connections that waited to be accepted, the longest queue first; empty also in results of
+    /// older versions.
+    #[serde(default)]
+    pub queues: Vec<Queue>,
     /// What `diagnose` finds meanwhile, the most important first.
     pub findings: Vec<String>,
 }
@@ -64,14 +90,6 @@ impl Step {
         let service = load.service.as_ref().and_then(|all| all.mean());
         let service = service.map(|ns| Ns(saturating_u64(ns)));
         let tail = alone.or(service).map_or(0.0, Ns::as_s).min(seconds / 2.0);
-        let used = used(seen.0, own_pid).into_iter().filter(|(_, share)| *share >= SHARE_MIN);
-        let used = used.map(|(resource, share)| {
-            let mostly = match resource {
-                Resource::Interrupts { cpu } => vector(seen.0, cpu),
-                _ => None,
-            };
-            Used { resource, share, mostly }
-        });
         let offered = load.intended.unwrap_or(0) as f64 / seconds;
         Self {
             rate_per_s,
@@ -81,7 +99,9 @@ impl Step {
             p99: load.quantile(0.99),
             failed: load.failures(),
             service,
-            used: used.collect(),
+            used: kept(seen.0, own_pid),
+            programs: programs(seen.0, own_pid),
+            queues: queues(seen.0),
             findings: seen.1.findings.iter().map(|one| one.title.to_owned()).collect(),
         }
     }

@@ -48,6 +48,8 @@ impl Machine {
             failed: 0,
             service: Some(time),
             used: used.collect(),
+            programs: Vec::new(),
+            queues: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -62,8 +64,13 @@ impl Machine {
     }
 
     fn judged(&self) -> Judged {
-        judge(&self.searched(20.0, 1e6), OPEN, 1_000_000)
+        judged(&self.searched(20.0, 1e6), 1_000_000)
     }
+}
+
+fn judged(tried: &[Step], connections: u32) -> Judged {
+    let before = Before::default();
+    judge(tried, &Around { bounds: OPEN, connections, cpus: Some(2), before })
 }
 
 fn resource(one: Option<&ResourceUse>) -> Option<&Resource> {
@@ -102,14 +109,14 @@ fn a_pause_of_the_machine_in_a_step_makes_no_larger_pool() {
     let mut tried = machine.searched(20.0, 1e6);
     let first = tried.first_mut().and_then(|step| step.service.as_mut()).expect("a step");
     first.0 *= 3;
-    let at_a_time = judge(&tried, OPEN, 1_000_000).at_a_time.expect("Little's law");
+    let at_a_time = judged(&tried, 1_000_000).at_a_time.expect("Little's law");
     assert!((3.6..4.4).contains(&at_a_time), "{at_a_time}");
 }
 
 #[test]
 fn the_loads_own_connections_are_told_apart_from_a_pool() {
     let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
-    let found = judge(&machine.searched(20.0, 1e6), OPEN, 4);
+    let found = judged(&machine.searched(20.0, 1e6), 4);
     assert_eq!(resource(found.limit.as_ref()), Some(&Resource::Connections));
     assert_eq!(found.gone, None, "that says nothing of the server");
 }
@@ -123,7 +130,7 @@ fn a_quota_that_is_used_up_is_the_limit_beside_idle_cpus() {
         let share = if step.achieved_per_s < step.offered_per_s { 0.9 } else { 0.0 };
         step.used.push(Used { resource: quota.clone(), share, mostly: None });
     }
-    let found = judge(&tried, OPEN, 1_000_000);
+    let found = judged(&tried, 1_000_000);
     assert_eq!(resource(found.limit.as_ref()), Some(&quota));
     assert_eq!(found.gone.map(|gone| gone.next), Some(Resource::Cpus));
 }
@@ -140,19 +147,19 @@ fn threads_that_use_two_cpus_do_not_work_one_at_a_time() {
             used.share *= 2.0;
         }
     }
-    let found = judge(&tried, OPEN, 1_000_000);
+    let found = judged(&tried, 1_000_000);
     assert!(found.resources.iter().all(|one| one.resource != many), "{found:?}");
 }
 
 #[test]
 fn a_search_that_ends_too_early_names_no_limit() {
     let machine = Machine::new(&[(Resource::Cpus, 0.000_1)]);
-    let found = judge(&machine.searched(20.0, 300.0), OPEN, 1_000_000);
+    let found = judged(&machine.searched(20.0, 300.0), 1_000_000);
     assert_eq!((found.unserved_per_s, found.limit), (None, None));
     assert_eq!(found.served_per_s, Some(300.0));
-    let above = judge(&machine.searched(50_000.0, 1e6), OPEN, 1_000_000);
+    let above = judged(&machine.searched(50_000.0, 1e6), 1_000_000);
     assert_eq!((above.served_per_s, above.unserved_per_s), (None, Some(50_000.0)));
-    assert_eq!(judge(&[], OPEN, 1).most_per_s, None);
+    assert_eq!(judged(&[], 1).most_per_s, None);
 }
 
 #[test]
@@ -164,7 +171,7 @@ fn one_disturbed_step_is_tried_again() {
     assert_eq!(search.next(&tried), Some(200.0));
     tried.push(machine.step(200.0));
     assert_eq!(search.next(&tried), Some(400.0));
-    let found = judge(&tried, OPEN, 1_000_000);
+    let found = judged(&tried, 1_000_000);
     assert_eq!((found.served_per_s, found.unserved_per_s), (Some(200.0), None));
 }
 
@@ -175,12 +182,123 @@ fn what_is_full_at_every_rate_is_no_limit() {
     for step in &mut steps {
         step.used.push(Used { resource: thread("ffmpeg"), share: 1.0, mostly: None });
     }
-    let judged = judge(&steps, OPEN, 1_000_000);
+    let judged = judged(&steps, 1_000_000);
     assert_eq!(resource(judged.limit.as_ref()), Some(&thread("redis")));
     assert_eq!(judged.gone.map(|gain| gain.next), Some(Resource::Cpus));
     // One that the lowest rate fills is the limit: no rate was served that was much higher.
     let full = Machine::new(&[(thread("redis"), 0.047)]).judged();
     assert_eq!(resource(full.limit.as_ref()), Some(&thread("redis")));
+}
+
+fn program(name: &str, cpus: f64) -> Program {
+    Program { name: name.into(), cpus }
+}
+
+/// What others do at each rate in turn: a foreign program that is 84 to 96 % busy, and builds that
+/// come and go. The machine has two CPUs.
+fn beside(steps: &mut [Step]) {
+    for (at, step) in steps.iter_mut().enumerate() {
+        let foreign = [0.84, 0.93, 0.88, 0.96, 0.86][at % 5];
+        let builds = [0.12, 0.0, 0.56, 0.2][at % 4];
+        let name = "qemu-system-x86".to_owned();
+        let resource = Resource::OneAtATime { program: name.clone() };
+        step.used.push(Used { resource, share: foreign, mostly: None });
+        let cpus = step.used.iter_mut().find(|one| one.resource == Resource::Cpus);
+        cpus.expect("CPUs").share += (foreign + builds) / 2.0;
+        step.programs = vec![program(&name, foreign), program("rustc", builds)];
+        step.programs.push(program("redis", 0.001 * step.achieved_per_s));
+    }
+}
+
+#[test]
+fn what_others_use_is_no_limit_and_widens_the_prediction() {
+    let demands = [(thread("redis"), 0.001), (Resource::Cpus, 0.000_25)];
+    let mut steps = Machine::new(&demands).searched(20.0, 1e6);
+    beside(&mut steps);
+    let used = vec![Used {
+        resource: Resource::OneAtATime { program: "qemu-system-x86".into() },
+        share: 0.9,
+        mostly: None,
+    }];
+    let before = Before { used, programs: vec![program("qemu-system-x86", 0.9)] };
+    let around = |before| Around { bounds: OPEN, connections: 1_000_000, cpus: Some(2), before };
+    let found = judge(&steps, &around(before));
+    assert_eq!(resource(found.limit.as_ref()), Some(&thread("redis")));
+    let of_qemu = |one: &&ResourceUse| one.resource.to_string().contains("qemu");
+    let qemu = found.resources.iter().find(of_qemu).expect("it is listed");
+    assert!(!qemu.full && qemu.capacity.is_none(), "{qemu:?}");
+    let others = found.others.as_ref().expect("others");
+    let names: Vec<&str> = others.programs.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["qemu-system-x86", "rustc"], "what the load fills is not others'");
+    assert!((50.0..60.0).contains(&others.percent), "{others:?}");
+    assert!(others.interval.low >= 42.0 && others.interval.high <= 76.0, "{others:?}");
+    // Two per cent are the machine's own; the load has what others leave of the rest.
+    let gone = found.gone.as_ref().expect("a next resource");
+    assert_eq!(gone.next, Resource::Cpus);
+    let at = |percent: f64| (0.98 - percent / 100.0) / 0.98 / 0.000_25;
+    assert!((gone.most_per_s / at(others.percent) - 1.0).abs() < 0.02, "{gone:?}");
+    assert!(gone.interval.low <= at(others.interval.high).max(found.most_per_s.expect("answers")));
+    assert!(gone.interval.high >= at(others.interval.low), "{gone:?}");
+    // Alone, the same server is promised more, and more exactly.
+    let alone = Machine::new(&demands).judged();
+    assert_eq!(alone.others, None);
+    let alone = alone.gone.expect("a next resource");
+    let width = |gone: &Gain| (gone.interval.high - gone.interval.low) / gone.most_per_s;
+    assert!(alone.most_per_s > 1.8 * gone.most_per_s && width(&alone) < width(gone));
+}
+
+/// Builds that take all CPUs whatever the rate leave the pool the limit that it is.
+#[test]
+fn cpus_that_others_fill_are_no_limit() {
+    let demands = [(Resource::Cpus, 0.000_4)];
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&demands) };
+    let mut steps = machine.searched(20.0, 1e6);
+    let name = "rustc";
+    let resource = Resource::OneAtATime { program: name.into() };
+    for (at, step) in steps.iter_mut().enumerate() {
+        let builds = [1.88, 1.71, 1.87, 1.54, 1.64][at % 5];
+        step.used[0].share = [1.0, 0.98, 0.99][at % 3];
+        let share = 0.9 + 0.001 * step.achieved_per_s;
+        step.used.push(Used { resource: resource.clone(), share, mostly: None });
+        step.programs = vec![program(name, builds), program("php", 0.000_8 * step.achieved_per_s)];
+    }
+    let used = vec![Used { resource: Resource::Cpus, share: 0.99, mostly: None }];
+    let before = Before { used, programs: vec![program(name, 1.85)] };
+    let found =
+        judge(&steps, &Around { bounds: OPEN, connections: 1_000_000, cpus: Some(2), before });
+    assert_eq!(self::resource(found.limit.as_ref()), Some(&Resource::Slots), "{found:?}");
+    assert_ne!(found.gone.map(|gone| gone.next), Some(resource));
+}
+
+#[test]
+fn the_pool_is_named_whose_accept_queue_grew() {
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let mut tried = machine.searched(20.0, 1e6);
+    let queue = |socket: &str, program: Option<&str>, waiting| Queue {
+        socket: socket.into(),
+        program: program.map(str::to_owned),
+        waiting,
+    };
+    for step in &mut tried {
+        let beyond = step.offered_per_s - step.achieved_per_s;
+        let program = Some("71/php-fpm8.2");
+        step.queues = vec![
+            queue("0.0.0.0:25", Some("9/master"), 6.0),
+            queue("/run/fpm.sock", program, 0.2 + beyond),
+        ];
+    }
+    let slots = |tried: &[Step]| judged(tried, 1_000_000).limit.expect("a limit");
+    let limit = slots(&tried);
+    assert_eq!(limit.resource, Resource::Slots);
+    assert_eq!(limit.mostly.as_deref(), Some("'php-fpm8.2' at /run/fpm.sock"));
+    for step in &mut tried {
+        step.queues[1].program = None;
+    }
+    assert_eq!(slots(&tried).mostly.as_deref(), Some("/run/fpm.sock"));
+    for step in &mut tried {
+        step.queues.pop();
+    }
+    assert_eq!(slots(&tried).mostly, None, "a queue that is as long at any rate is none of it");
 }
 
 #[test]
@@ -232,6 +350,7 @@ fn what_is_used_is_read_from_a_recording() {
         (Field::DiskBusy, Subject::Disk("sda".into()), 70.0),
         (Field::DiskBusy, Subject::Disk("sda1".into()), 70.0),
         (Field::SoftirqRate, Subject::Vector { name: "NET_RX".into(), cpu: Some(1) }, 900.0),
+        (Field::AcceptWaiting, Subject::Named("/run/fpm.sock".into()), 3.0),
         (Field::SoftirqRate, Subject::Vector { name: "TIMER".into(), cpu: Some(1) }, 1000.0),
     ] {
         builder.put(field, &subject, noon, value);
@@ -250,6 +369,13 @@ fn what_is_used_is_read_from_a_recording() {
     let found: Vec<(Resource, f64)> = used.into_iter().collect();
     assert_eq!(found, expected);
     assert_eq!(resource::vector(&recording, 1).as_deref(), Some("NET_RX"));
+    let programs = resource::programs(&recording, 7);
+    let programs: Vec<(&str, f64)> =
+        programs.iter().map(|one| (one.name.as_str(), (one.cpus * 100.0).round())).collect();
+    assert_eq!(programs, [("nginx", 95.0), ("python3", 97.0)]);
+    let waiting = resource::queues(&recording);
+    let [queue] = &waiting[..] else { panic!("{waiting:?}") };
+    assert_eq!((queue.socket.as_str(), queue.waiting), ("/run/fpm.sock", 3.0));
 }
 
 proptest! {
@@ -257,7 +383,7 @@ proptest! {
     fn a_search_ends_near_the_capacity(capacity in 30.0..50_000.0_f64) {
         let machine = Machine::new(&[(Resource::Cpus, 1.0 / capacity)]);
         let tried = machine.searched(10.0, 1e6);
-        let found = judge(&tried, OPEN, 1_000_000_000);
+        let found = judged(&tried, 1_000_000_000);
         let served = found.served_per_s.expect("the lowest is served");
         // Nine tenths are served, and a step is a tenth.
         prop_assert!((0.75 * capacity..=capacity).contains(&served), "{served} of {capacity}");
@@ -275,7 +401,7 @@ proptest! {
             step.used[0].share = *share;
             step
         }).collect();
-        let found = judge(&tried, OPEN, 10);
+        let found = judged(&tried, 10);
         let _ = check(&found, &found, Some(2.0));
         let _ = Search { from_per_s: 1.0, most_per_s: 1e6, bounds: OPEN }.next(&tried);
     }

@@ -14,7 +14,8 @@ use hugewise_base::units::Ns;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::recording::Recording;
 use hugewise_experiment::limit::{
-    Bounds, Limit, Outcome, Resource, SCHEMA, Search, Step, check, is_served, judge,
+    Around, Before, Bounds, Judged, Limit, Outcome, Resource, SCHEMA, Search, Step, check,
+    is_served, judge,
 };
 use hugewise_experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
 use hugewise_experiment::stages::Stage;
@@ -35,6 +36,9 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 const WARM_UP_S: u64 = 2;
 /// A server comes to rest in this time after a rate that it could not serve.
 const REST: Duration = Duration::from_secs(2);
+/// So long the machine is watched before the load begins, seconds; no longer than a step. A
+/// judgement: what others do is seen in ten samples.
+const BEFORE_S: u64 = 5;
 /// A server that fails so many of its first requests is not the one that was meant. A judgement.
 const FAILED_SHARE: f64 = 0.05;
 /// A machine that is busier than that at the lowest rate does something else, too. A judgement.
@@ -115,6 +119,7 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
     let mut trial = Trial { args, session, root: Root::live(), alone: None };
     let bounds = Bounds { p99_max: args.p99_ms.map(Ns::ms) };
     let search = Search { from_per_s: args.from, most_per_s: args.most, bounds };
+    let before = trial.before()?;
     let (warm, _) = trial.load("warming up", args.from, WARM_UP_S, false)?;
     answers(&warm, args.from)?;
     let mut steps: Vec<Step> = Vec::new();
@@ -130,26 +135,35 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
             trial.session.sleep(REST)?;
         }
     }
-    notes.extend(steps.first().and_then(beside));
+    let cpus = std::thread::available_parallelism().ok();
+    let cpus = cpus.and_then(|cpus| u32::try_from(cpus.get()).ok());
+    let around = Around { bounds, connections: args.connections, cpus, before };
+    let judged = judge(&steps, &around);
+    notes.extend(steps.first().and_then(|lowest| beside(lowest, &judged)));
     notes.sort();
     notes.dedup();
-    let cpus = std::thread::available_parallelism().ok();
     Ok(Limit {
         schema: SCHEMA,
         target: args.target.clone(),
         connections: args.connections,
         step_s: args.seconds as f64,
         bounds,
-        cpus: cpus.and_then(|cpus| u32::try_from(cpus.get()).ok()),
-        judged: judge(&steps, bounds, args.connections),
+        cpus,
+        before: Some(around.before),
+        judged,
         steps,
         checked: None,
         notes,
     })
 }
 
-/// That the machine is busy where the server has next to nothing to do.
-fn beside(lowest: &Step) -> Option<String> {
+/// That the machine is busy where the server has next to nothing to do, and no program is known
+/// that has most of it.
+fn beside(lowest: &Step, judged: &Judged) -> Option<String> {
+    let known = judged.others.as_ref().map_or(0.0, |others| others.percent / 100.0);
+    if known >= BUSY_SHARE / 2.0 {
+        return None;
+    }
     let of_all = lowest.used.iter().find(|used| used.resource == Resource::Cpus);
     let percent = 100.0 * of_all.map(|used| used.share).filter(|share| *share >= BUSY_SHARE)?;
     Some(format!(
@@ -185,6 +199,27 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// What the machine does without the load.
+    fn before(&mut self) -> anyhow::Result<Before> {
+        self.session.step("watching the machine without load".to_owned())?;
+        let length = Duration::from_secs(self.args.seconds.min(BEFORE_S));
+        let (root, ended) = (&self.root, &AtomicBool::new(false));
+        let session = &mut self.session;
+        std::thread::scope(|scope| {
+            let watcher = scope.spawn(move || record(root, length, ended));
+            let slept = session.sleep(length);
+            if slept.is_err() {
+                ended.store(true, Ordering::Relaxed);
+            }
+            let recording = watcher.join();
+            slept?;
+            let Ok(recording) = recording else {
+                anyhow::bail!("the machine could not be watched")
+            };
+            Ok(Before::of(&recording?, std::process::id()))
+        })
+    }
+
     fn step(&mut self, rate: f64, number: usize) -> anyhow::Result<(Step, Option<String>)> {
         let label = format!("rate {number}: {rate:.1}/s");
         let (load, recording) = self.load(&label, rate, self.args.seconds, true)?;

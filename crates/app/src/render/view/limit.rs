@@ -5,7 +5,9 @@ use crate::render::number::latency;
 use crate::render::text::{left, right, wrap};
 use hugewise_base::escape::printable;
 use hugewise_base::units::Ns;
-use hugewise_experiment::limit::{Checked, Limit, Outcome, Resource, ResourceUse, Step, is_served};
+use hugewise_experiment::limit::{
+    Checked, Limit, Others, Outcome, Program, Resource, ResourceUse, Step, is_served,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -107,6 +109,9 @@ fn causes(limit: &Limit, paint: Paint) -> String {
             text += &wrap("Next        ", why);
         }
     }
+    if let Some(others) = &judged.others {
+        text += &wrap("Others      ", &beside(others));
+    }
     let near: Vec<&Step> = around(limit);
     let mut seen = BTreeSet::new();
     let titles = near.iter().flat_map(|step| &step.findings).filter(|title| seen.insert(*title));
@@ -116,15 +121,36 @@ fn causes(limit: &Limit, paint: Paint) -> String {
     text
 }
 
+/// What others use, and that it is theirs in the prediction, too.
+fn beside(others: &Others) -> String {
+    let one =
+        |program: &Program| format!("{} ({:.2} CPUs)", printable(&program.name), program.cpus);
+    let programs: Vec<String> = others.programs.iter().map(one).collect();
+    format!(
+        "use {:.0} to {:.0} % of all CPUs at these rates, which the load does not fill and the \
+         prediction leaves to them: {}",
+        others.interval.low,
+        others.interval.high,
+        programs.join(", ")
+    )
+}
+
 fn cause(one: &ResourceUse, at_a_time: Option<f64>) -> String {
     let used = one.used_percent;
     match &one.resource {
         Resource::Slots => {
             let many = at_a_time.unwrap_or_default().max(1.0);
-            format!(
-                "something that takes about {many:.0} of these requests at a time while nothing \
-                 on this machine is full: a pool, a lock, or another machine"
-            )
+            match &one.mostly {
+                Some(whose) => format!(
+                    "{}, which takes about {many:.0} of these requests at a time while nothing \
+                     that the load fills is full: connections wait there to be accepted",
+                    printable(whose)
+                ),
+                None => format!(
+                    "something that takes about {many:.0} of these requests at a time while \
+                     nothing that the load fills is full: a pool, a lock, or another machine"
+                ),
+            }
         }
         Resource::Connections => "the connections of the load, all of which are in use".to_owned(),
         Resource::Quota { .. } => {
