@@ -6,6 +6,7 @@ use super::facts::{
     ConfiguredLine, Facts, Limits, Memory, Missing, Object, ObjectKind, Pool, Process,
 };
 use super::pools;
+use crate::recording::readers::awr;
 use crate::recording::{Field, Host, Subject};
 use hugewise_base::parse::decimal;
 use hugewise_base::parse::sysctl::{self, Assignment};
@@ -80,23 +81,54 @@ fn default_pool(host: &Host, page: Bytes) -> Option<Pool> {
     })
 }
 
-/// System V segments. Whether they are on huge pages, and who uses them, is in no recording.
+/// Processes of an Oracle instance at least, which all attach its segment: one of the background,
+/// and one of a session.
+const INSTANCE_MIN: f64 = 2.0;
+
+/// System V segments. Whether they are on huge pages, and who uses them, is in no recording. What
+/// Oracle's report says of its own memory counts where none is listed.
 fn segments(host: &Host) -> Vec<Object> {
     let attached = host.present(Field::SegmentAttached);
     let object = |(subject, bytes): (&Subject, f64)| {
         let Subject::Segment(name) = subject else { return None };
-        Some(Object {
-            kind: ObjectKind::SysV(decimal(name)?),
-            name: format!("segment {name}"),
-            bytes: Bytes(saturating_u64(bytes)),
-            page: None,
-            uid: None,
-            pids: Vec::new(),
-            attached: saturating_u64(*attached.get(subject)?),
-            touched: None,
-        })
+        let kind = ObjectKind::SysV(decimal(name)?);
+        Some(segment(kind, format!("segment {name}"), bytes, *attached.get(subject)?))
     };
-    host.present(Field::SegmentBytes).into_iter().filter_map(object).collect()
+    let all = host.present(Field::SegmentBytes).into_iter();
+    let listed: Vec<Object> = all.filter_map(object).collect();
+    if listed.is_empty() { reported(host).into_iter().collect() } else { listed }
+}
+
+fn segment(kind: ObjectKind, name: String, bytes: f64, attached: f64) -> Object {
+    Object {
+        kind,
+        name,
+        bytes: Bytes(saturating_u64(bytes)),
+        page: None,
+        uid: None,
+        pids: Vec::new(),
+        attached: saturating_u64(attached),
+        touched: None,
+    }
+}
+
+/// Oracle's memory by its own report: with automatic memory the SGA is a part of that.
+fn reported(host: &Host) -> Option<Object> {
+    let attached = largest(host, Field::SegmentAttached, awr::SGA).unwrap_or(INSTANCE_MIN);
+    if let Some(bytes) = largest(host, Field::SegmentBytes, awr::AUTOMATIC) {
+        let name = "/dev/shm/ora_* (memory_target)".to_owned();
+        return Some(segment(ObjectKind::Posix, name, bytes, attached));
+    }
+    let bytes = largest(host, Field::SegmentBytes, awr::SGA)?;
+    Some(segment(ObjectKind::SysV(0), "SGA of Oracle".to_owned(), bytes, attached))
+}
+
+/// The largest value of all sections of a report: what is in use is less than what may be.
+fn largest(host: &Host, field: Field, segment: &str) -> Option<f64> {
+    let is_it = |subject: &Subject| matches!(subject, Subject::Segment(name) if name == segment);
+    let all = host.subjects(field).filter(|(subject, _)| is_it(subject));
+    let points = all.flat_map(|(_, all)| all.iter().flat_map(|series| &series.points));
+    points.map(|point| point.value).max_by(f64::total_cmp)
 }
 
 fn processes(host: &Host) -> BTreeMap<u32, Process> {

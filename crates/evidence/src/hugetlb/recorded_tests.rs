@@ -166,3 +166,45 @@ fn segments_of_a_listing_are_planned_for() {
     pages.sort_unstable();
     assert_eq!((pages.as_slice(), pool.target_pages), (&[1, 8, 5112][..], 5121));
 }
+
+/// Oracle's workload report says how large its segment is; a listing of segments says it better.
+#[test]
+fn the_sga_of_a_workload_report_is_planned_for() {
+    use crate::hugetlb::input::Inputs;
+    use crate::hugetlb::plan::plan;
+    use crate::hugetlb::warning::WarningKind;
+    let report = |more: &str| {
+        format!(
+            "Memory Statistics\n~~~~~~~~~~~~~~~~~                       Begin          End\n\
+             \x20                 Host Mem (MB):      20,067.4     20,067.4\n\
+             \x20                  SGA use (MB):       9,216.0      9,216.0\n\
+             \x20                  PGA use (MB):         841.2      1,102.7\n\n\
+             Process Memory Summary                       DB/Inst: TILL/till  Snaps: 7-8\n\n\
+             E Other       390.0       N/A      2.4      4.4      40      41    251    251\n\n\
+             init.ora Parameters                          DB/Inst: TILL/till  Snaps: 7-8\n\n\
+             Parameter Name                Begin value                       (if different)\n\
+             ----------------------------- --------------------------------- --------------\n\
+             {more}processes                     400\n\
+             sga_max_size                  10737418240\n\
+             sga_target                    9663676416\n\
+             \x20         -------------------------------------------------------------\n\n\
+             $ cat /proc/meminfo\nMemTotal: 20549012 kB\nHugePages_Total: 0\n\
+             HugePages_Free: 0\nHugepagesize: 2048 kB\n"
+        )
+    };
+    let planned = |text: &str| plan(&facts(text.as_bytes()), &Inputs::default());
+    let of_sga = planned(&report(""));
+    let [pool] = &of_sga.pools[..] else { panic!("{of_sga:?}") };
+    let [demand] = &pool.demands[..] else { panic!("{pool:?}") };
+    assert_eq!((demand.pages, demand.attached, pool.target_pages), (5120, Some(251), 5120));
+    let listed = report("")
+        + "$ ipcs -m\n------ Shared Memory Segments --------\n\
+           key        shmid      owner      perms      bytes      nattch     status\n\
+           0x00000000 131073     oracle     600        10720641024 251\n";
+    assert_eq!(planned(&listed).pools[0].target_pages, 5112, "not twice");
+    let automatic = planned(&report("memory_target                 12884901888\n"));
+    assert!(automatic.pools.iter().all(|pool| pool.demands.is_empty()), "{automatic:?}");
+    let warned =
+        |warning: &&crate::hugetlb::warning::Warning| warning.kind == WarningKind::AutomaticMemory;
+    assert!(automatic.warnings.iter().any(|one| warned(&one)), "{:?}", automatic.warnings);
+}

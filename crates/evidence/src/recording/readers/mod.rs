@@ -9,6 +9,7 @@ mod atop_screen;
 mod atop_text;
 mod atopsar;
 pub mod audit;
+pub(crate) mod awr;
 mod buddyinfo;
 pub mod capture;
 mod cgroup_memory;
@@ -229,6 +230,14 @@ formats![
             || line.has("EXPCTD_AGS")
             || line.has("SGA"),
         oracle::begins,
+    ),
+    (
+        |line| {
+            let memory = line.has("Mem(B):") || line.has("SGAus(MB):");
+            let table = line.has("SGAregions") || line.has("ParmetNBginvlu");
+            memory || table || line.has("Other") && line.words_min(10)
+        },
+        awr::begins,
     ),
     (|line| line.begins("eblA"), audit::begins),
     (
