@@ -239,7 +239,10 @@ fn plain(line: &mut Line<'_>) -> bool {
         let first = mark.chars().next()?;
         let whole = !inside.contains(first) || mark.len() == 2 && !inside.contains(mark);
         let tight = !inside.starts_with(char::is_whitespace) && !inside.is_empty();
-        (whole && tight).then_some(inside)
+        // `__FRAME_END__` is a symbol, on a line of its own in a call chain.
+        let of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let symbol = *mark == "__" && inside.chars().all(of_name);
+        (whole && tight && !symbol).then_some(inside)
     });
     let mut out = Cow::Borrowed(inner.unwrap_or(text));
     // `HugePages_Total: **0**`: pairs, each of which encloses a word or more.
@@ -298,6 +301,7 @@ mod tests {
             ("HugePages\\_Total: **0**\n", "HugePages_Total: 0\n"),
             ("[CODE]$ free\nx[/CODE]\n{noformat}\n{code:title=x}\n", "$ free\nx\n\n\n"),
             ("ls * x*\nchar **p\n", "ls * x*\nchar **p\n"),
+            ("__of all__\n   __FRAME_END__\n", "of all\n   __FRAME_END__\n"),
         ] {
             assert_eq!(plain(text), wanted, "{text}");
         }
