@@ -43,7 +43,8 @@ fn all_of_it(_: &Turn) -> anyhow::Result<()> {
     browser.until("document.documentElement.scrollWidth <= 360")?;
     // What a phone shows of the table is all of it.
     let whole = "(box) => box.scrollWidth <= box.clientWidth";
-    browser.until(&format!("[...document.querySelectorAll('.scroll, #heads th')].every({whole})"))?;
+    browser
+        .until(&format!("[...document.querySelectorAll('.scroll, #heads th')].every({whole})"))?;
     // The refused token is the only thing that may be complained about.
     browser.faults.retain(|fault| !fault.contains("401"));
     ensure!(browser.faults.is_empty(), "{:?}", browser.faults);
