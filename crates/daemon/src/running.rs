@@ -95,8 +95,8 @@ fn is_covered(manager: &Manager, percent: Option<f64>) -> bool {
 
 /// Said where a running manager cannot take over all that is new.
 const NEEDS_A_RESTART: &str = "changes of mode, settings, journal, promote.allow_under_never, \
-    promote.mixed_nodes, promote.make_blocks, controller.warm_cpu_percent and \
-    watermark.fmfi_high take effect at the next start";
+    promote.mixed_nodes, promote.make_blocks, controller.warm_cpu_percent, watermark.fmfi_high and \
+    watermark.mem_available_stalled_percent take effect at the next start";
 
 fn needs_a_restart(old: &Config, new: &Config) -> bool {
     let fixed = |of: &Config| (of.mode, of.settings.clone(), of.journal.clone());

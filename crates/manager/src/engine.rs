@@ -22,7 +22,7 @@ mod skips;
 mod track;
 
 use crate::compaction::{Compact, CompactReport};
-use crate::config::{Config, Mode};
+use crate::config::{Config, Mode, Warm};
 use crate::decision::{Action, Decision, Outcome, Queues};
 use crate::gate::{self, Asked, RegionFacts, Sight};
 use crate::policy::{self, Plan, Policy, View, inspect};
@@ -350,10 +350,12 @@ impl Manager {
         due.max(self.state.limits.budgets.overhead.ready_at(0.0, now))
     }
 
-    /// Whether this decision's destination is warmed first: what the last call taught counts.
+    /// Whether this decision's destination is warmed first: what the last call taught counts. A
+    /// block that has to be made is, too: what that takes would look like a long call.
     fn warms(&self, decision: &Decision) -> bool {
-        decision.action == Action::Promote
-            && self.state.limits.warm.wanted(self.config.promote.warm)
+        let wanted = self.state.limits.warm.wanted(self.config.promote.warm);
+        let made = self.config.promote.warm != Warm::Never && self.state.makes_blocks();
+        decision.action == Action::Promote && (wanted || made)
     }
 
     /// Whether a sample shows first how many of its pages were written: where larger folios may lie

@@ -287,6 +287,13 @@ impl State {
         self.machine.obtainable
     }
 
+    /// Whether no block was free, and one can be made: that takes milliseconds, which are not to be
+    /// a part of the call.
+    pub fn makes_blocks(&self) -> bool {
+        let free = self.machine.sample.as_ref().and_then(|machine| machine.free_huge);
+        free <= Some(self.machine.taken) && free.is_some() && self.free_blocks() > Some(0)
+    }
+
     /// ... without those that promotions took since.
     pub fn free_blocks(&self) -> Option<u64> {
         Some(self.machine.obtainable?.saturating_sub(self.machine.taken))

@@ -480,6 +480,11 @@ impl Target {
     /// A collapse holds the lock for writing, a split for reading
     /// (`docs/measurements.md#splitting-a-huge-page`): each has a budget and an average of its own.
     fn charge_lock(&mut self, action: Action, outcome: &Outcome, now: Ns) {
+        if matches!(outcome, Outcome::Failed { class: FailureClass::Allocation, .. }) {
+            // The kernel looks for a block before it takes the lock (`collapse_huge_page` of
+            // mm/khugepaged.c): however long that took, the program was not held up.
+            return;
+        }
         let (bucket, expected) = match action {
             Action::Promote => (&mut self.lock, &mut self.call),
             Action::Demote => (&mut self.split_lock, &mut self.split_call),

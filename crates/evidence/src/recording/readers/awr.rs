@@ -114,11 +114,16 @@ impl Reader for Report {
             return Taken::No;
         }
         let words = words(line);
-        // The line below the last row is set in, the one below the heading is not.
-        self.ended = line.starts_with("     ")
+        // The line below the last row is set in, the one below the heading is not; a report that
+        // was cut has neither, and what is pasted behind it is something else.
+        let below = line.starts_with("     ")
             && line.trim_end().ends_with("-----")
             && words.len() == 1
             && line.trim().len() > 40;
+        self.ended = below || words.is_empty();
+        if words.is_empty() {
+            return Taken::No;
+        }
         self.row(&words);
         Taken::Yes
     }
