@@ -255,6 +255,17 @@ impl Outcome {
         }
     }
 
+    /// ... as far as it held the target's lock: the kernel looks for a block before it takes that
+    /// (`collapse_huge_page` of mm/khugepaged.c, 6.18), so a call that found none held up nobody,
+    /// however long it took.
+    pub const fn locking(&self) -> Option<Call> {
+        match self {
+            Self::Failed { class: FailureClass::Allocation, .. }
+            | Self::Failed { reason: SkipReason::NoFreeHugePageOnNode, .. } => None,
+            _ => self.call(),
+        }
+    }
+
     /// Own CPU time spent.
     pub const fn cpu(&self) -> Ns {
         match self {

@@ -1,11 +1,13 @@
 //! Compaction under the production loop: promotions go on where memory is fragmented, and nothing
 //! is compacted that nobody waits for, or at anybody's cost.
 
+use hugewise_base::errno;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::access::Tracker;
-use hugewise_manager::compaction::CompactReport;
+use hugewise_manager::compaction::{Compact, CompactReport};
 use hugewise_manager::config::{CompactMode, Config, Mode};
-use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_manager::decision::{Call, Decision, FailureClass, Outcome};
+use hugewise_manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::record::Record;
 use hugewise_manager::replay::{Event, Recorder, Replay};
@@ -13,7 +15,7 @@ use hugewise_manager::select::Selection;
 use hugewise_manager::sim::activity::{Activity, Checker};
 use hugewise_manager::sim::checks::{self, Auditor, Checked};
 use hugewise_manager::sim::{Sim, SimProcess, SimRegion};
-use hugewise_manager::snapshot::ProcessSample;
+use hugewise_manager::snapshot::{Ask, Observation, ProcessSample};
 use hugewise_manager::status;
 
 /// Regions of the program.
@@ -209,6 +211,64 @@ fn no_promise_is_broken_over_many_seeds() {
     let runs = activity.of(Checker::Compaction);
     assert!(runs >= floors[0] && promoted > floors[1], "{promoted} promoted: {activity:?}");
     assert!(stopped as u64 > floors[2], "{stopped} reasons");
+}
+
+/// A machine on which the first promotions find no block, after the kernel looked for one for long.
+struct Searching {
+    sim: Sim,
+    failures: u32,
+}
+
+impl World for Searching {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        self.sim.observe(ask)
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        if self.failures == 0 {
+            return self.sim.act(decision);
+        }
+        self.failures -= 1;
+        let took = Ns::ms(300);
+        let until = self.sim.now() + took;
+        self.sim.wait_until(until);
+        Outcome::Failed {
+            class: FailureClass::Allocation,
+            reason: FailureClass::Allocation.reason(),
+            errno: Some(errno::ENOMEM),
+            warm: None,
+            call: Call { took, asleep: false },
+            cpu: Ns::ms(3),
+        }
+    }
+
+    fn compact(&mut self, order: &Compact) {
+        self.sim.compact(order);
+    }
+
+    fn now(&mut self) -> Ns {
+        self.sim.now()
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.sim.wait_until(at)
+    }
+}
+
+/// The kernel looks before it takes the lock, so that the program's lock share is not used up: at
+/// 0.25 % three such calls would be six minutes of it.
+#[test]
+fn a_long_search_for_a_block_is_no_time_of_the_lock() {
+    let mut sim = fragmented(512, Ns::s(60));
+    sim.free_huge = 1_000;
+    let mut world = Searching { sim, failures: 3 };
+    let mut config = config(CompactMode::Off, 5.0);
+    config.controller.lock_share_percent = 0.25;
+    let mut manager = Manager::new(config, Mode::Ingens, Selection::default(), Ns(0));
+    let mut journal = Journal::default();
+    while tick(&mut world, &mut manager, &mut journal) == TickEnd::Done {}
+    assert_eq!(world.failures, 0);
+    assert!(huge(&world.sim) >= 100, "{} regions are huge", huge(&world.sim));
 }
 
 /// JSON rounds them.

@@ -176,17 +176,30 @@ pub(crate) fn take_all_blocks() -> anyhow::Result<Arena> {
     anyhow::bail!("blocks are free after {size} bytes: memory is not fragmented");
 }
 
+/// A program in base pages where no block is free, and most memory is.
+struct Starved {
+    /// One page of 16 of what was nearly all memory.
+    kept: Arena,
+    hold: Hold,
+    _taken: Arena,
+}
+
+impl Starved {
+    fn start() -> anyhow::Result<Self> {
+        if !init::is_guest() {
+            return Err(skip("it fragments nearly all memory: only in a virtual machine"));
+        }
+        let (kept, hold) = (fragment(16)?, Hold::start("--mib 192")?);
+        Ok(Self { kept, hold, _taken: take_all_blocks()? })
+    }
+}
+
 /// Blocks are made as promotions need them: regions become huge though none was free, the journal
 /// has each run with its cost, and all data stands.
 fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     compacts()?;
-    if !init::is_guest() {
-        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
-    }
-    let kept = fragment(16)?;
-    let mut hold = Hold::start("--mib 192")?;
-    let _taken = take_all_blocks()?;
+    let Starved { kept, mut hold, _taken } = Starved::start()?;
     let scratch = Scratch::new()?;
     let pid = hold.pid();
     let on = "--set compact.mode=on --set compact.cpu_percent=50 --set track.by=[] \
@@ -217,12 +230,7 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
 /// unless it is forbidden to khugepaged as well.
 fn asks_the_kernel(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
-    if !init::is_guest() {
-        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
-    }
-    let kept = fragment(16)?;
-    let mut hold = Hold::start("--mib 192")?;
-    let _taken = take_all_blocks()?;
+    let Starved { kept, mut hold, _taken } = Starved::start()?;
     let scratch = Scratch::new()?;
     let args = format!("--pid {} --for 1h {FAST} --set track.by=[]", hold.pid());
     let defrag = fs::read_to_string(KHUGEPAGED_DEFRAG).context("khugepaged/defrag")?;

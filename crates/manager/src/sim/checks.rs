@@ -4,7 +4,7 @@ use super::activity::{Activity, Checker};
 use super::{BASE, EXCLUDED, HUGE, PAGES, Sim, SimProcess, SimRegion};
 use crate::compaction::Compact;
 use crate::config::{CompactMode, Config, Rule, RuleAction};
-use crate::decision::{Action, Decision, FailureClass, Motive, Outcome};
+use crate::decision::{Action, Decision, Motive, Outcome};
 use crate::engine::{Manager, Sink, TICK, Wake, World};
 use crate::limits::budgets::{lock_burst, lock_cost};
 use crate::limits::thresholds::Thresholds;
@@ -250,9 +250,7 @@ impl Checked {
         let now = self.sim.now;
         let key = (decision.target, generation, decision.action);
         let [felt, all] = self.lock.entry(key).or_default();
-        // The kernel looks for a block before it takes the lock.
-        let has_block = !matches!(outcome, Outcome::Failed { class: FailureClass::Allocation, .. });
-        let call = outcome.call().filter(|_| has_block).unwrap_or_default();
+        let call = outcome.locking().unwrap_or_default();
         felt.add(now, lock_cost(call).0 as f64);
         all.add(now, call.took.0 as f64);
         self.cpu.add(now, outcome.cpu().0 as f64);

@@ -500,7 +500,7 @@ impl State {
         // A slow split says nothing of the memory that a promotion gets.
         if decision.action == Action::Promote {
             // Its CPU time, which a host's fault takes as well, but waiting for the lock does not.
-            let call = outcome.call().map(|call| call.took.min(outcome.cpu()));
+            let call = outcome.locking().map(|call| call.took.min(outcome.cpu()));
             self.limits.warm.learn(outcome.warm(), call, self.machine.geometry);
         }
         let target = self.programs.targets.get(&decision.target);

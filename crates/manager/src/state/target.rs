@@ -480,16 +480,11 @@ impl Target {
     /// A collapse holds the lock for writing, a split for reading
     /// (`docs/measurements.md#splitting-a-huge-page`): each has a budget and an average of its own.
     fn charge_lock(&mut self, action: Action, outcome: &Outcome, now: Ns) {
-        if matches!(outcome, Outcome::Failed { class: FailureClass::Allocation, .. }) {
-            // The kernel looks for a block before it takes the lock (`collapse_huge_page` of
-            // mm/khugepaged.c): however long that took, the program was not held up.
-            return;
-        }
         let (bucket, expected) = match action {
             Action::Promote => (&mut self.lock, &mut self.call),
             Action::Demote => (&mut self.split_lock, &mut self.split_call),
         };
-        if let Some(call) = outcome.call() {
+        if let Some(call) = outcome.locking() {
             bucket.take(budgets::lock_cost(call).0 as f64, now);
             // Moving average over about eight calls: quick enough to follow what the host does.
             *expected = Ns((expected.0 * 7 + call.took.0) / 8);
