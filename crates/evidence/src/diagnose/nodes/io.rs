@@ -456,7 +456,7 @@ pub(super) fn sequential(look: &Look<'_>) -> Answer {
     let long = blocks >= look.limit(T::SequentialBlocks) && much;
     Answer::when(long, 0.5, vec![evidence])
         .backed([verdict])
-        .mended_by(super::remote::cure_of_clients(&who(look)))
+        .mended_by(super::remote::cure_of_clients(serves_nfs(look)))
 }
 
 /// Bytes a second below which no disk's bandwidth is used up: a rotating one carries half of that
@@ -470,7 +470,7 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
     let short = blocks <= look.limit(T::RandomBlocks);
     Answer::when(short, 0.5, vec![evidence])
         .backed([verdict])
-        .mended_by(super::remote::cure_of_clients(&who(look)))
+        .mended_by(super::remote::cure_of_clients(serves_nfs(look)))
 }
 
 /// Whether the disk in question mostly reads; `None`: it is not known, or both are much.
@@ -488,6 +488,16 @@ fn mostly_reads(look: &Look<'_>) -> Option<bool> {
 
 /// Who reads and writes: of the direction in which the disk is full, where it is just one.
 pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
+    largest_of(look).into_iter().map(|(_, evidence)| evidence).collect()
+}
+
+/// Whether the kernel's server of NFS has most of it: its threads only write for others.
+fn serves_nfs(look: &Look<'_>) -> bool {
+    largest_of(look).iter().any(|(name, _)| name == "nfsd")
+}
+
+/// The programs that have most of it, by name.
+fn largest_of(look: &Look<'_>) -> Vec<(String, Evidence)> {
     let fields = match mostly_reads(look) {
         Some(true) => &[Field::ProcRead, Field::ProcIo][..],
         Some(false) => &[Field::ProcWrite, Field::ProcIo],
@@ -509,8 +519,8 @@ pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
             },
             write::value(about.unit, seen.value)
         );
-        (share * 100.0 >= look.limit(T::WhoShare) && seen.value > 0.0)
-            .then(|| look.say(&seen, &text))
+        let much = share * 100.0 >= look.limit(T::WhoShare) && seen.value > 0.0;
+        much.then(|| (name, look.say(&seen, &text)))
     });
     largest.take(2).collect()
 }
@@ -538,13 +548,12 @@ fn at_another_time(look: &Look<'_>) -> Option<Answer> {
 
 /// Is it known who reads and writes?
 pub(super) fn known(look: &Look<'_>) -> Answer {
-    let found = who(look);
+    let mut found = who(look);
     if found.is_empty() {
         return at_another_time(look).unwrap_or_else(|| Answer::unknown(&[DISK_WHO]));
     }
     let clients = super::remote::clients(look);
-    let serves = super::remote::serves(&found);
-    let mut found = found;
+    let serves = serves_nfs(look);
     if let Some(first) = found.first_mut().filter(|_| serves && !clients.is_empty()) {
         let names = super::remote::client_names(look).join(", ");
         first.text.push_str(&format!(", for the NFS clients {names}"));

@@ -1,5 +1,6 @@
 //! What Redis and Valkey say of themselves.
 
+use super::defaults::thp_always;
 use super::prelude::*;
 use super::servers::{self, any, name, parts, setting, state, worst};
 use hugewise_base::count::counted;
@@ -218,7 +219,7 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
         });
         let size = Size(look.host.geometry().huge.0);
         let huge = setting(look, THP, &format!(": a write to new memory clears {size} first"));
-        let huge = huge.filter(|evidence| write && evidence.text.contains("[always]"));
+        let huge = huge.filter(|_| write && thp_always(look).is_yes());
         if let Some(cpu) = state(look, Field::ServerCpu, server) {
             let text = format!("{server} used {} of one CPU", percent(cpu.value));
             let evidence = vec![look.say(&cpu, &text)];
@@ -288,7 +289,7 @@ pub(super) fn fork(look: &Look<'_>) -> Answer {
         let page = Size(look.host.geometry().base.0);
         let text = format!(": a fork copies 8 bytes of page tables for each {page}");
         let small = setting(look, THP, &text);
-        let small = small.filter(|evidence| !evidence.text.contains("[always]"));
+        let small = small.filter(|_| !thp_always(look).is_yes());
         let follows = Evidence::derived("until the fork is done no client is served");
         Some(
             Answer::yes((seen.value / 5000.0).min(0.6), evidence)
@@ -322,7 +323,7 @@ pub(super) fn copied(look: &Look<'_>) -> Answer {
             ": before Linux 5.8 one byte written copies a whole huge page, unless Redis switched \
              them off (disable-thp, 6.2 and later)",
         );
-        let huge = huge.filter(|evidence| evidence.text.contains("[always]"));
+        let huge = huge.filter(|_| thp_always(look).is_yes());
         Some(Answer::yes((share / 100.0).min(0.8), evidence).and(huge))
     })
 }
@@ -436,7 +437,7 @@ pub(super) fn huge(look: &Look<'_>) -> Answer {
             inner.value * held.value
         );
         let evidence = vec![look.say(&held, &text)];
-        let always = thp.text.contains("[always]");
+        let always = thp_always(look).is_yes();
         Some(if always && rest >= look.limit(T::RssRatio) {
             let follows = "what was given back in parts of huge pages stays, or is filled again";
             Answer::yes((1.0 - 1.0 / ratio).min(0.8), evidence)

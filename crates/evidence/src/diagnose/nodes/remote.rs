@@ -69,13 +69,8 @@ fn senders(look: &Look<'_>) -> Vec<Seen> {
     flows
 }
 
-/// Whether the kernel's server of NFS has most of it: its threads only write for others.
-pub(super) fn serves(who: &[Evidence]) -> bool {
-    who.iter().any(|evidence| evidence.text.starts_with("nfsd "))
-}
-
-/// What helps where programs of other machines write: here nobody has their files open.
-pub(super) fn cure_of_clients(who: &[Evidence]) -> Vec<Remedy> {
+/// What helps where programs of other machines write (`serves`): here nobody has their files open.
+pub(super) fn cure_of_clients(serves: bool) -> Vec<Remedy> {
     const STEPS: [Remedy; 2] = [
         Remedy::new(
             Reach::Program,
@@ -91,7 +86,7 @@ pub(super) fn cure_of_clients(who: &[Evidence]) -> Vec<Remedy> {
             "the same load at less than 70 % busy",
         ),
     ];
-    if serves(who) { STEPS.to_vec() } else { Vec::new() }
+    if serves { STEPS.to_vec() } else { Vec::new() }
 }
 
 /// Their addresses, without the ports.
