@@ -9,7 +9,7 @@ use hugewise_base::parse::{
     PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, id_map, irq_table,
     kernel_release, loadavg, maps, meminfo, mountinfo, net_dev, pagetypeinfo, passwd, pid_io,
     pid_limits, pid_stat, pid_status, pressure, proc_stat, smaps, snmp, softnet, statm, sysctl,
-    sysv_shm, tcp_table, thp_choice, vmstat,
+    sysv_shm, taskstats, tcp_table, thp_choice, unix_diag, vmstat,
 };
 use hugewise_base::size::{self, Size};
 use proptest::prelude::*;
@@ -114,6 +114,7 @@ fn parse_with_all(bytes: &[u8]) {
     let _ = thp_choice::parse(&text);
     let _ = cpulist::parse(&text);
     let _ = kernel_release::parse(&text);
+    let _ = (taskstats::family(bytes), taskstats::delays(bytes), unix_diag::parse(bytes));
     let _ = size::parse(&text).map(Size::rounded);
 }
 

@@ -53,6 +53,10 @@ metrics! {
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
     "merged_mib" "MiB" Neither 0: "Memory of the workload in pages that KSM has merged.";
     "text_huge_mib" "MiB" Neither 0: "Program text that is mapped by huge pages.";
+    "compactions" "" Lower 0: "Times that the workload itself had to compact memory.";
+    "compacting_ms" "ms" Lower 1: "How long it waited for that.";
+    "reclaims" "" Lower 0: "Times that the workload itself had to reclaim memory.";
+    "reclaiming_ms" "ms" Lower 1: "How long it waited for that.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
     "ops_per_s" "1/s" Higher 0: "Operations a second.";
     "offered_per_s" "1/s" Neither 0: "Requests a second whose time came, whatever the server did.";
@@ -123,6 +127,7 @@ metrics! {
     "free_blocks" "" Neither 0:
         "Free blocks of a huge page when a fragmenter has done its work.";
     "held_mib" "MiB" Neither 0: "Memory that a fragmenter holds.";
+    "pinned_mib" "MiB" Neither 0: "Memory of it that the kernel cannot move.";
     "hugetlb_mib" "MiB" Neither 0: "Memory of the workload in HugeTLB pages.";
     "mean_us" "us" Lower 1: "Mean latency.";
     "save_s" "s" Lower 2: "Time to save all data in the background.";

@@ -52,6 +52,10 @@ const KSM: [&str; 6] =
     ["advisor_mode", "pages_to_scan", "run", "sleep_millisecs", "smart_scan", "use_zero_pages"];
 const KSM_DIR: &str = "sys/kernel/mm/ksm";
 
+/// Whether the kernel counts what programs wait for, in those that start from then on (Linux 5.14).
+const DELAY_ACCOUNTING: &str = "kernel.task_delayacct";
+const DELAY_ACCOUNTING_FILE: &str = "proc/sys/kernel/task_delayacct";
+
 /// Limits and weights of a cgroup that can be put back by writing what stood there: one line each
 /// (kernel 6.18, `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1`). `io.max` and the
 /// throttles of `blkio` have a line a device, and one that is missing cannot be written back.
@@ -79,6 +83,9 @@ pub fn file(key: &str) -> Option<String> {
     if let Some(name) = key.strip_prefix("vm.") {
         return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
     }
+    if key == DELAY_ACCOUNTING {
+        return Some(DELAY_ACCOUNTING_FILE.into());
+    }
     if let Some(name) = key.strip_prefix("ksm/") {
         return KSM.contains(&name).then(|| format!("{KSM_DIR}/{name}"));
     }
@@ -92,7 +99,8 @@ pub fn file(key: &str) -> Option<String> {
 pub fn keys() -> impl Iterator<Item = String> {
     let vm = VM.iter().map(|name| format!("vm.{name}"));
     let ksm = KSM.iter().map(|name| format!("ksm/{name}"));
-    THP.iter().map(|key| (*key).to_owned()).chain(vm).chain(ksm)
+    let others = [DELAY_ACCOUNTING].into_iter().chain(THP).map(str::to_owned);
+    others.chain(vm).chain(ksm)
 }
 
 /// `batch.slice/cpu.max` and the like: of a cgroup that is not the root, and straight on.
@@ -125,7 +133,7 @@ fn of_size(key: &str) -> bool {
 /// anyway (or all, where the machine says `always`), not what a fault does. Neither do `HugeTLB`
 /// pools, whose memory is taken from what is free.
 pub fn is_machine_wide(key: &str) -> bool {
-    let everywhere = ["defrag", "use_zero_page"].contains(&key);
+    let everywhere = ["defrag", "use_zero_page", DELAY_ACCOUNTING].contains(&key);
     let of_all = key.starts_with("vm.") || key.starts_with("ksm/");
     everywhere || of_all || key.ends_with("enabled")
 }
@@ -136,7 +144,8 @@ fn may_own(path: &str) -> bool {
     let vm = path.strip_prefix("proc/sys/vm/");
     let ksm = path.strip_prefix(KSM_DIR).and_then(|rest| rest.strip_prefix('/'));
     let cgroup = path.strip_prefix(CGROUP_DIR).and_then(|rest| rest.strip_prefix('/'));
-    thp.is_some_and(|key| file(key).is_some())
+    path == DELAY_ACCOUNTING_FILE
+        || thp.is_some_and(|key| file(key).is_some())
         || vm.is_some_and(|name| VM.contains(&name))
         || ksm.is_some_and(|name| KSM.contains(&name))
         || cgroup.is_some_and(is_limit)

@@ -5,6 +5,8 @@ use anyhow::Context;
 use hugewise_base::parse::pid_stat::{self, PidStat};
 use hugewise_base::parse::pid_status::{self, PidStatus};
 use hugewise_base::parse::smaps::{self, SmapsEntry};
+use hugewise_base::parse::taskstats::Delays;
+use hugewise_linux::delays::{self, DelayReader};
 use hugewise_linux::root::Root;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, Signal, kill_process};
@@ -192,6 +194,24 @@ pub fn cpu_of_trees_s(pids: &[u32]) -> (f64, f64) {
 /// seconds.
 pub fn cpu_of_tree_s(pid: u32) -> Option<(f64, f64)> {
     Some(tree_cpu_s(&stat(pid)?))
+}
+
+/// What a process has used and waited for since it began.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Used {
+    /// As [`cpu_s`] gives it.
+    pub cpu_s: Option<(f64, f64)>,
+    /// `None` where the kernel does not count it (`kernel.task_delayacct`), or not for this user.
+    pub delays: Option<Delays>,
+}
+
+impl Used {
+    /// Until now.
+    pub fn of(pid: u32) -> Self {
+        let counts = Root::live().read_line(delays::SWITCH).is_ok_and(|line| line == "1");
+        let reader = counts.then(DelayReader::open).and_then(Result::ok);
+        Self { cpu_s: cpu_s(pid), delays: reader.and_then(|reader| reader.read(pid).ok()) }
+    }
 }
 
 /// CPU time of a process in user mode and in the kernel, seconds.

@@ -6,7 +6,7 @@ use crate::during;
 use crate::group::Group;
 use crate::load::Access;
 use crate::manager::{Actions, Managed, ManagerProcess};
-use crate::program::{KillGroup, MIB, Memory, Program, available, cpu_s};
+use crate::program::{KillGroup, MIB, Memory, Program, Used, available};
 use crate::session::{BEAT, Session};
 use crate::stranger::{self, Runner};
 use anyhow::Context;
@@ -480,11 +480,23 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Notes the CPU time of a process since `before`, as [`cpu_s`] gives it.
-    pub fn cpu_since(&mut self, phase: &str, pid: u32, before: Option<(f64, f64)>) {
-        if let Some((before, now)) = before.zip(cpu_s(pid)) {
+    /// Notes the CPU time of a process since `before`, and what it waited for.
+    pub fn used_since(&mut self, phase: &str, pid: u32, before: &Used) {
+        let now = Used::of(pid);
+        if let Some((before, now)) = before.cpu_s.zip(now.cpu_s) {
             self.value(&key(phase, "user_cpu_s"), now.0 - before.0);
             self.value(&key(phase, "kernel_cpu_s"), now.1 - before.1);
+        }
+        let Some((before, now)) = before.delays.zip(now.delays) else { return };
+        let waits = [
+            ("compactions", "compacting_ms", before.compaction, now.compaction),
+            ("reclaims", "reclaiming_ms", before.reclaim, now.reclaim),
+        ];
+        for (count, time_ms, before, now) in waits {
+            let Some((before, now)) = before.zip(now) else { continue };
+            self.value(&key(phase, count), now.count.saturating_sub(before.count) as f64);
+            let spent = now.time.0.saturating_sub(before.time.0);
+            self.value(&key(phase, time_ms), spent as f64 / 1e6);
         }
     }
 

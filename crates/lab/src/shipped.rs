@@ -24,6 +24,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "fragmented-gups"
     "fragmented-graph"
     "fragmented-redis"
+    "stall"
     "fork-cow"
     "fork-prefork"
     "ksm"

@@ -393,6 +393,11 @@ pub struct Settings {
     /// Write `advise` to `shmem_enabled` where that says `never`: new shared mappings are placed so
     /// that huge pages fit. Programs that run have to be restarted. Default false.
     pub shmem: bool,
+    /// Write `defer` to `defrag` in modes `ingens` and `auto` wherever page faults may compact
+    /// memory, also those of programs that ask for huge pages: a fault then takes a free block or
+    /// base pages, which are promoted later. Where it is false, `always` becomes `madvise`, in mode
+    /// `auto` `defer+madvise`. Default true (`docs/measurements.md#faults-that-compact`).
+    pub defer_compaction: bool,
     /// Choose the size of folio that faults hand out, in modes `ingens` and `auto`, where the
     /// kernel has multi-size THP (Linux 6.8) and nobody has chosen one. Default all.
     pub fault_sizes: FaultSizes,
@@ -419,6 +424,7 @@ impl Default for Settings {
             park_khugepaged: true,
             guard_parks_khugepaged: true,
             shmem: false,
+            defer_compaction: true,
             fault_sizes: FaultSizes::All,
         }
     }

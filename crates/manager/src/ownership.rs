@@ -143,12 +143,22 @@ pub fn wanted(
     if thp == ThpMode::Always && mode != Mode::Auto {
         want(file, "madvise".into(), "faults hand out small pages");
     }
-    if files.defrag.as_deref() == Some("always") {
-        let file = format!("{THP_DIR}/defrag");
-        let value = if mode == Mode::Auto { "defer+madvise" } else { "madvise" };
-        want(file, value.into(), "faults must not compact memory");
+    if let Some(value) = defrag(config, mode, files) {
+        want(format!("{THP_DIR}/defrag"), value.into(), "faults must not compact memory");
     }
     Ok(all)
+}
+
+/// What modes that promote write to `defrag`; `None`: it stays. With `defer` a fault that finds no
+/// free block takes base pages and wakes kcompactd, also where its program has asked for huge pages
+/// (`docs/measurements.md#faults-that-compact`).
+fn defrag(config: &Config, mode: Mode, files: &ThpFiles) -> Option<&'static str> {
+    match (files.defrag.as_deref()?, config.settings.defer_compaction) {
+        ("always" | "madvise" | "defer+madvise", true) => Some("defer"),
+        ("always", false) if mode == Mode::Auto => Some("defer+madvise"),
+        ("always", false) => Some("madvise"),
+        _ => None,
+    }
 }
 
 /// What is wanted of settings that change while a manager runs.
@@ -238,7 +248,7 @@ mod tests {
 
     #[test]
     fn madvise_stays_and_always_becomes_madvise_where_it_is_decided() {
-        assert_eq!(written(&files("madvise", Some("inherit"))).len(), 2);
+        assert_eq!(written(&files("madvise", Some("inherit"))).len(), 3);
         let always = written(&files("madvise", Some("always")));
         let file = "/hugepages-2048kB/enabled".to_owned();
         assert!(always.contains(&(file, "madvise".into())), "{always:?}");
@@ -252,6 +262,29 @@ mod tests {
         let written: Vec<_> = wanted.iter().map(short).collect();
         let expected = [("/khugepaged/max_ptes_none", "51"), ("/defrag", "defer+madvise")];
         assert_eq!(written, expected.map(|(file, value)| (file.into(), value.into())));
+    }
+
+    #[test]
+    fn no_fault_compacts_memory_unless_that_is_asked_for() {
+        let mut config = Config::default();
+        let defrag = |config: &Config, mode, word: &str| {
+            let files = ThpFiles { defrag: Some(word.into()), ..files("madvise", None) };
+            let wanted = wanted(config, mode, &files).expect("allowed").into_iter();
+            wanted.filter(|want| want.file.ends_with("/defrag")).map(|want| want.value).next()
+        };
+        for mode in [Mode::Ingens, Mode::Auto] {
+            for word in ["always", "madvise", "defer+madvise"] {
+                assert_eq!(defrag(&config, mode, word).as_deref(), Some("defer"), "{word}");
+            }
+            for word in ["defer", "never"] {
+                assert_eq!(defrag(&config, mode, word), None, "{word}: none does anyway");
+            }
+        }
+        assert_eq!(defrag(&config, Mode::Guard, "madvise"), None);
+        config.settings.defer_compaction = false;
+        assert_eq!(defrag(&config, Mode::Ingens, "madvise"), None);
+        assert_eq!(defrag(&config, Mode::Ingens, "always").as_deref(), Some("madvise"));
+        assert_eq!(defrag(&config, Mode::Auto, "always").as_deref(), Some("defer+madvise"));
     }
 
     #[test]

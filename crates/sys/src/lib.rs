@@ -22,6 +22,7 @@ pub mod page_cache;
 pub mod pagemap;
 pub mod perf;
 pub mod pidfd;
+pub mod pinned;
 pub mod prctl;
 pub mod prefork;
 pub mod record;

@@ -273,7 +273,7 @@ impl Arena {
     }
 
     /// The address of a range that lies inside the arena.
-    fn part(&self, range: &Range<usize>) -> io::Result<*mut u8> {
+    pub(crate) fn part(&self, range: &Range<usize>) -> io::Result<*mut u8> {
         if range.start > range.end || range.end > self.len {
             return Err(invalid("range is outside the arena"));
         }

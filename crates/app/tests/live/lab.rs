@@ -3,10 +3,13 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, skip, trial_of_oldest_kernel};
-use crate::machine::{MIN_FREE, Turn, set_in_guest, thp};
+use crate::kit::{Scratch, promotes, skip, trial, trial_of_oldest_kernel};
+use crate::machine::{Kernel, MIN_FREE, Turn, set_in_guest, thp};
+use crate::manager::Manage;
 use anyhow::{Context, bail, ensure};
+use hugewise_base::parse::taskstats::Delay;
 use hugewise_base::parse::{buddyinfo, meminfo};
+use hugewise_linux::delays::{DelayReader, SWITCH};
 use hugewise_workloads::protocol::{Event, Report, Request};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -28,6 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial_of_oldest_kernel("lab_fragment_holes", lab_fragment_holes),
         trial_of_oldest_kernel("lab_fragment_page_cache", lab_fragment_page_cache),
         trial_of_oldest_kernel("lab_always_has_huge_pages", lab_always_has_huge_pages),
+        trial("requests_never_compact_memory_beside_a_manager", nobody_compacts),
     ]
 }
 
@@ -49,6 +53,64 @@ fn lab_fragment_page_cache(_: &Turn) -> anyhow::Result<()> {
     let outcome = fragments("fragment-page-cache", &folder);
     unmount(&folder, UnmountFlags::DETACH).context("cannot unmount the tmpfs")?;
     outcome
+}
+
+/// How often a server that asks for huge pages compacted memory in some seconds of requests, by the
+/// kernel's own account.
+fn compactions(server: &mut Hold, what: &str) -> anyhow::Result<u64> {
+    let pid = server.pid();
+    let waits = || -> anyhow::Result<Delay> {
+        let delays = DelayReader::open().and_then(|reader| reader.read(pid));
+        let delays = delays.map_err(|error| anyhow::anyhow!("taskstats: {error:?}"))?;
+        delays.compaction.context("this kernel does not count compactions")
+    };
+    let before = waits()?;
+    let measured = server.ask(Request::Measure(4.0))?;
+    let Event::Measured(measured) = measured else { bail!("not measured: {measured:?}") };
+    let now = waits()?;
+    let [p50_us, worst_us] = ["p50_us", "worst_us"].map(|key| number(&measured, key));
+    let (count, time) = (now.count - before.count, now.time.0.saturating_sub(before.time.0));
+    init::say(&format!(
+        "{what}: {count} compactions in {} ms; a request {:.0} ms, worst {:.0} ms",
+        time / 1_000_000,
+        p50_us? / 1e3,
+        worst_us? / 1e3
+    ));
+    Ok(count)
+}
+
+/// Memory of which no block can be made, and a server that asks for huge pages: by the kernel's
+/// defaults its requests compact memory in vain, beside a manager none does.
+fn nobody_compacts(_: &Turn) -> anyhow::Result<()> {
+    const COMPACTIONS_COUNTED: Kernel = Kernel(5, 18);
+    const DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
+    small_guest()?;
+    promotes()?;
+    if Kernel::running()? < COMPACTIONS_COUNTED {
+        return Err(skip("before Linux 5.18 nobody counts who compacts"));
+    }
+    let _lenient = Lenient::set()?;
+    set_in_guest(&format!("/{SWITCH}"), "1")?;
+    let params = "{\"leave_mib\":48,\"hold_percent\":80,\"fmfi_percent\":0,\"pinned_percent\":5,\
+                  \"free_blocks_max\":0}";
+    let mut pinned = Hold::start_kind("lab", &format!("fragment-holes --params {params}"))?;
+    let args = "requests --params {\"mib\":16,\"per_s\":4} --huge-pages always";
+    let mut server = Hold::start_kind("lab", args)?;
+    for defrag in ["madvise", "always"] {
+        set_in_guest(DEFRAG, defrag)?;
+        let count = compactions(&mut server, defrag)?;
+        ensure!(count >= 20, "{defrag}: {count} compactions in four seconds");
+    }
+    let scratch = Scratch::new()?;
+    let args = format!("--pid {} --for 1h --set compact.mode=on", server.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let count = compactions(&mut server, "beside a manager")?;
+    ensure!(count == 0, "{count} compactions beside a manager");
+    manager.stop()?.expect(0)?;
+    ensure!(thp("defrag")? == "always", "it did not come back");
+    set_in_guest(DEFRAG, "madvise")?;
+    ensure!(pinned.verify()? > 1000, "pages were lost");
+    Ok(())
 }
 
 fn small_guest() -> anyhow::Result<()> {

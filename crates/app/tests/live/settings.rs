@@ -63,7 +63,7 @@ fn are_owned() -> anyhow::Result<()> {
     ensure!(thp("khugepaged/max_ptes_none")? == here::bound(), "max_ptes_none");
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == "4294967295", "khugepaged is not parked");
     ensure!(thp("enabled")? == "madvise" || !init::is_guest(), "enabled stayed 'always'");
-    ensure!(thp("defrag")? == "madvise" || !init::is_guest(), "defrag stayed 'always'");
+    ensure!(thp("defrag")? == "defer" || !init::is_guest(), "faults compact memory");
     let reserve = fs::read_to_string(MIN_FREE)?;
     ensure!(reserve.trim() == "5000" || !init::is_guest(), "min_free_kbytes is {reserve}");
     Ok(())

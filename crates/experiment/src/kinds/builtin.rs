@@ -1,13 +1,14 @@
 //! Workloads that are part of hugewise: small, and they verify their data.
 
-use super::groups::{BUILT_IN, CPU, FILLED, REACH, holds, joined, latencies, memory};
+use super::groups::{BUILT_IN, CPU, FILLED, REACH, WAITS, holds, joined, latencies, memory};
 use crate::kind::{Demand, Kind, More, count, no_demands, params, word, words};
 use crate::machine::MACHINE;
 
 /// Metrics that whoever starts a workload measures from outside; a workload itself never says
 /// them. Every other metric of a built-in kind is in what the workload says when it is ready or
 /// has measured; those of the phase [`AFTER`] in what it says when it is measured once more.
-pub const PARENT_METRICS: &[&str] = joined![holds!(""), REACH, CPU, memory!("after."), MACHINE];
+pub const PARENT_METRICS: &[&str] =
+    joined![holds!(""), REACH, CPU, WAITS, memory!("after."), MACHINE];
 
 /// The phase of kinds with [`More::Change`] after memory was given back.
 pub const AFTER: &str = "after";
@@ -165,6 +166,14 @@ params! {
 }
 
 params! {
+    /// Parameters of `requests`.
+    Requests {
+        mib: usize = count(16, 1, 1 << 20), "Memory that each request maps and fills, MiB.";
+        per_s: u64 = count(10, 1, 10_000), "Requests that are due each second.";
+    }
+}
+
+params! {
     /// Parameters of `stride`.
     Stride {
         mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
@@ -172,7 +181,8 @@ params! {
     }
 }
 
-no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph Merge }
+no_demands! { FaultLatency Requests
+SparseTouch Gups HashJoin Size SharedSegment Stride Graph Merge }
 
 impl Demand for AllocatorChurn {
     fn memory_mib(&self) -> Option<u64> {
@@ -208,6 +218,14 @@ pub(super) const FAULT_LATENCY: Kind = Kind {
     about: "Touches fresh memory, unmaps it and starts again; times every first touch.",
     params: FaultLatency::PARAMS,
     metrics: joined![latencies!(""), &["touch_s"], FILLED, MACHINE],
+    ..BUILT_IN
+};
+
+pub(super) const REQUESTS: Kind = Kind {
+    name: "requests",
+    about: "A server of which each request maps memory, fills it and gives it back.",
+    params: Requests::PARAMS,
+    metrics: joined![latencies!(""), &["ops_per_s"], WAITS, FILLED, MACHINE],
     ..BUILT_IN
 };
 

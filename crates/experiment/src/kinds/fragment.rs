@@ -17,6 +17,9 @@ params! {
             "It stops after this time, seconds, whatever it has reached.";
         hold_percent: u64 = count(10, 1, 100),
             "Share of the memory that is held at first, percent; less if that is not enough.";
+        pinned_percent: u64 = count(0, 0, 100),
+            "Share of what `fragment-holes` holds that the kernel cannot move, percent: buffers of \
+             io_uring, as network and graphics cards have them.";
         free_blocks_max: usize = count(1 << 20, 0, 1 << 20),
             "Free blocks of a huge page that are left at most; it holds the others. A small share \
              of much free memory is enough for a small workload. Where the kernel withholds more \
@@ -27,8 +30,16 @@ params! {
 // It takes no more memory than there is.
 no_demands! { Fragment }
 
-const METRICS: &[&str] =
-    &["fmfi", "free_blocks", "held_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"];
+const METRICS: &[&str] = &[
+    "fmfi",
+    "free_blocks",
+    "held_mib",
+    "pinned_mib",
+    "fill_s",
+    "rss_mib",
+    "cgroup_mib",
+    "huge_mib",
+];
 
 pub(super) const HOLES: Kind = Kind {
     name: "fragment-holes",

@@ -99,6 +99,8 @@ pub(super) const FILLED: &[&str] = &["fill_s", "rss_mib", "cgroup_mib", "huge_mi
 pub(super) const REACH: &[&str] = &["reach_s", "reach_huge_percent"];
 /// CPU time of the workload.
 pub(super) const CPU: &[&str] = &["user_cpu_s", "kernel_cpu_s"];
+/// What a workload waited for, where the kernel counts it (`kernel.task_delayacct`).
+pub(super) const WAITS: &[&str] = &["compactions", "compacting_ms", "reclaims", "reclaiming_ms"];
 /// What a manager used and did.
 pub(super) const MANAGER: &[&str] = &["manager_cpu_s", "promoted", "demoted", "failed"];
 /// The requests of `[load]`.

@@ -22,8 +22,8 @@ use serde::{Serialize, Serializer};
 pub use super::kind::User;
 pub use builtin::{
     AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Forks, Graph, Gups, HashJoin, HotPart,
-    Merge, Order, PARENT_METRICS, Prefork, SegmentPages, SharedSegment, Size, SparseTouch, Stride,
-    Text, Updates, Yardstick,
+    Merge, Order, PARENT_METRICS, Prefork, Requests, SegmentPages, SharedSegment, Size,
+    SparseTouch, Stride, Text, Updates, Yardstick,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
@@ -85,6 +85,7 @@ tasks! {
     /// Part of hugewise: `hugewise lab workload lab KIND`.
     BuiltIn {
         FaultLatency: FaultLatency = builtin::FAULT_LATENCY;
+        Requests: Requests = builtin::REQUESTS;
         SparseTouch: SparseTouch = builtin::SPARSE_TOUCH;
         Gups: Gups = builtin::GUPS;
         PointerChase: Size = builtin::POINTER_CHASE;

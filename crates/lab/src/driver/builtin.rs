@@ -2,7 +2,7 @@
 
 use super::{common, reach};
 use crate::machine::Watch;
-use crate::program::cpu_s;
+use crate::program::Used;
 use crate::run::{Run, key};
 use crate::talk::Talk;
 use hugewise_experiment::kind::More;
@@ -42,7 +42,7 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
 fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> anyhow::Result<()> {
     run.step("measuring")?;
     let pid = talk.program.pid();
-    let before = cpu_s(pid);
+    let before = Used::of(pid);
     run.measuring(true);
     talk.measure(time)?;
     let (began, mut huge) = (Instant::now(), Vec::new());
@@ -56,7 +56,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> a
     watch.into_iter().for_each(|watch| watch.note(run, phase));
     reach::note(run, phase, &measured, huge);
     note(run, phase, measured);
-    run.cpu_since(phase, pid, before);
+    run.used_since(phase, pid, &before);
     run.memory(phase, pid);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Drives a JVM that allocates: a small program, compiled here once a run.
 
 use super::{builtin, common};
-use crate::program::{Program, cpu_s};
+use crate::program::{Program, Used};
 use crate::run::Run;
 use crate::said;
 use crate::talk::Talk;
@@ -58,13 +58,13 @@ pub(super) fn drive(params: &Java, run: &mut Run<'_>) -> anyhow::Result<()> {
 fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> anyhow::Result<()> {
     run.step("measuring")?;
     let pid = talk.program.pid();
-    let before = cpu_s(pid);
+    let before = Used::of(pid);
     talk.measure(time)?;
     let mut measured = talk.measured(&mut |said| builtin::progress(run, said))?;
     let latency = measured.histograms.remove("latency").context("java measured no latency")?;
     builtin::note(run, phase, measured);
     run.latencies(phase, latency);
-    run.cpu_since(phase, pid, before);
+    run.used_since(phase, pid, &before);
     Ok(())
 }
 

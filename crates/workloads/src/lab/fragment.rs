@@ -106,6 +106,9 @@ pub(super) struct Fragmenter<H> {
     rng: Rng,
     blocks: Blocks,
     free_blocks_max: u64,
+    /// Share of what is held that is pinned, out of [`WHOLE`].
+    pinned_share: u64,
+    pinned_pages: usize,
     /// See [`Fragmenter::release`].
     pin: Option<CpuPin>,
 }
@@ -126,6 +129,8 @@ impl<H: Hold> Fragmenter<H> {
             rng: Rng::new(setup.seed),
             blocks: Blocks::default(),
             free_blocks_max: params.free_blocks_max as u64,
+            pinned_share: params.pinned_percent * WHOLE / 100,
+            pinned_pages: 0,
             pin: None,
         }
     }
@@ -149,9 +154,19 @@ impl<H: Hold> Fragmenter<H> {
         (0..self.hold.pages()).filter(move |page| keep.has(*page))
     }
 
+    /// Has the kernel hold a random part of what is kept where it is.
+    fn pin(&mut self) -> anyhow::Result<()> {
+        let chosen = Keep { seed: mix(self.keep.seed), share: self.pinned_share };
+        let pages: Vec<usize> = self.kept().filter(|page| chosen.has(*page)).collect();
+        self.pinned_pages = pages.len();
+        self.hold.pin(&pages)
+    }
+
     fn report(&self, index: f64) -> Measured {
         let held = (self.kept().count() * PAGE) as u64 + self.blocks.bytes();
-        Measured::default().with("fmfi", index).with("held_mib", mib(held))
+        let pinned = mib((self.pinned_pages * PAGE) as u64);
+        let measured = Measured::default().with("fmfi", index).with("held_mib", mib(held));
+        measured.with("pinned_mib", pinned)
     }
 }
 
@@ -161,7 +176,11 @@ impl<H: Hold> Workload for Fragmenter<H> {
         self.pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let end = self.limits.grow(&mut self.hold, &clock, progress)?;
         self.thin(&clock, progress)?;
-        let left = self.blocks.take(&self.limits.root, self.free_blocks_max)?;
+        self.pin()?;
+        let mut left = self.blocks.take(&self.limits.root, self.free_blocks_max)?;
+        if self.pinned_pages > 0 {
+            left = self.blocks.take_all(&self.limits.root)?;
+        }
         let index = fmfi(&self.limits.root)?;
         let mut measured = self.report(index).with("free_blocks", left as f64);
         if left > self.free_blocks_max {
@@ -212,7 +231,7 @@ impl<H: Hold> Workload for Fragmenter<H> {
     /// pages of few blocks. It needs the same CPU as before.
     fn release(&mut self) -> anyhow::Result<Option<Measured>> {
         self.hold.clear()?;
-        self.blocks = Blocks::default();
+        (self.blocks, self.pinned_pages) = (Blocks::default(), 0);
         let mut sweep = Chunks::default();
         let clock = Clock::start(self.time);
         self.limits.grow(&mut sweep, &clock, &mut Progress::new(Box::new(|_, _| {})))?;

@@ -17,6 +17,7 @@ mod join;
 mod kit;
 mod merge;
 mod prefork;
+mod requests;
 mod segment;
 mod stress;
 mod text;
@@ -112,6 +113,7 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
     };
     Ok(match task {
         BuiltIn::FaultLatency(params) => Box::new(fault::FaultLatency::new(params, setup)),
+        BuiltIn::Requests(params) => Box::new(requests::Requests::new(params, setup)),
         BuiltIn::SparseTouch(params) => Box::new(touch::SparseTouch::new(params, setup)?),
         BuiltIn::Stride(params) => Box::new(touch::Stride::new(params, setup)?),
         BuiltIn::Gups(params) => Box::new(gups::Gups::new(params, setup)?),

@@ -98,6 +98,11 @@ impl Hold for Files {
         Ok(())
     }
 
+    fn pin(&mut self, pages: &[usize]) -> anyhow::Result<()> {
+        anyhow::ensure!(pages.is_empty(), "only memory of 'fragment-holes' can be pinned");
+        Ok(())
+    }
+
     fn is_right(&mut self, page: usize) -> anyhow::Result<bool> {
         let bytes = self.read(page).context("cannot read a page back")?;
         Ok(bytes[..] == content(page)[..])

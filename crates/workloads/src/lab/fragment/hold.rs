@@ -21,6 +21,9 @@ pub(crate) trait Hold: fmt::Debug {
     /// Gives back all pages that `keep` does not name.
     fn thin(&mut self, keep: Keep) -> anyhow::Result<()>;
 
+    /// Has the kernel hold these pages where they are.
+    fn pin(&mut self, pages: &[usize]) -> anyhow::Result<()>;
+
     /// Whether a kept page holds what was written.
     fn is_right(&mut self, page: usize) -> anyhow::Result<bool>;
 

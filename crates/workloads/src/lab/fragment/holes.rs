@@ -4,14 +4,18 @@ use super::hold::{CHUNK, CHUNK_PAGES, Hold, Keep};
 use crate::lab::kit::{HUGE, PAGE, PAGE_WORDS, stamp};
 use anyhow::Context;
 use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::pinned::{BUFFERS_MAX, PinnedPages};
 
-/// Mappings of one chunk each.
+/// Mappings of one chunk each, and pages of them that cannot be moved.
 #[derive(Debug, Default)]
-pub(crate) struct Chunks(Vec<Arena>);
+pub(crate) struct Chunks {
+    chunks: Vec<Arena>,
+    pinned: Vec<PinnedPages>,
+}
 
 impl Chunks {
     fn word(&mut self, page: usize) -> Option<&mut u64> {
-        let chunk = self.0.get_mut(page / CHUNK_PAGES)?;
+        let chunk = self.chunks.get_mut(page / CHUNK_PAGES)?;
         chunk.words_mut().get_mut(page % CHUNK_PAGES * PAGE_WORDS)
     }
 }
@@ -26,12 +30,12 @@ impl Hold for Chunks {
         for (page, words) in (first..).zip(chunk.words_mut().chunks_exact_mut(PAGE_WORDS)) {
             words[0] = stamp(page as u64);
         }
-        self.0.push(chunk);
+        self.chunks.push(chunk);
         Ok(true)
     }
 
     fn pages(&self) -> usize {
-        self.0.len() * CHUNK_PAGES
+        self.chunks.len() * CHUNK_PAGES
     }
 
     fn thin(&mut self, keep: Keep) -> anyhow::Result<()> {
@@ -41,9 +45,22 @@ impl Hold for Chunks {
                 let (chunk, first) = (begin / CHUNK_PAGES, begin % CHUNK_PAGES);
                 let count = (end - begin).min(CHUNK_PAGES - first);
                 let range = first * PAGE..(first + count) * PAGE;
-                self.0[chunk].advise(range, LocalAdvice::DontNeed)?;
+                self.chunks[chunk].advise(range, LocalAdvice::DontNeed)?;
                 begin += count;
             }
+        }
+        Ok(())
+    }
+
+    fn pin(&mut self, pages: &[usize]) -> anyhow::Result<()> {
+        for pages in pages.chunks(BUFFERS_MAX) {
+            let mut parts = Vec::with_capacity(pages.len());
+            for page in pages {
+                let at = page % CHUNK_PAGES * PAGE;
+                parts.push((&self.chunks[page / CHUNK_PAGES], at..at + PAGE));
+            }
+            let pinned = PinnedPages::pin(&parts).context("cannot pin pages by io_uring")?;
+            self.pinned.push(pinned);
         }
         Ok(())
     }
@@ -59,7 +76,8 @@ impl Hold for Chunks {
     }
 
     fn clear(&mut self) -> anyhow::Result<()> {
-        self.0.clear();
+        self.pinned.clear();
+        self.chunks.clear();
         Ok(())
     }
 }
