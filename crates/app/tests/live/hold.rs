@@ -110,7 +110,7 @@ impl Hold {
     }
 
     /// The next event that is no progress.
-    fn event(&mut self) -> anyhow::Result<Event> {
+    pub(crate) fn event(&mut self) -> anyhow::Result<Event> {
         loop {
             let mut line = String::new();
             self.answers.read_line(&mut line)?;

@@ -3,7 +3,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, promotes, skip, trial, trial_of_oldest_kernel};
+use crate::kit::{Scratch, hugewise, promotes, skip, trial, trial_of_oldest_kernel};
 use crate::machine::{Kernel, MIN_FREE, Turn, set_in_guest, thp};
 use crate::manager::Manage;
 use anyhow::{Context, bail, ensure};
@@ -57,7 +57,11 @@ fn lab_fragment_page_cache(_: &Turn) -> anyhow::Result<()> {
 
 /// How often a server that asks for huge pages compacted memory in some seconds of requests, by the
 /// kernel's own account.
-fn compactions(server: &mut Hold, what: &str) -> anyhow::Result<u64> {
+fn compactions<T>(
+    server: &mut Hold,
+    what: &str,
+    meanwhile: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<(u64, T)> {
     let pid = server.pid();
     let waits = || -> anyhow::Result<Delay> {
         let delays = DelayReader::open().and_then(|reader| reader.read(pid));
@@ -65,7 +69,9 @@ fn compactions(server: &mut Hold, what: &str) -> anyhow::Result<u64> {
         delays.compaction.context("this kernel does not count compactions")
     };
     let before = waits()?;
-    let measured = server.ask(Request::Measure(4.0))?;
+    server.tell(Request::Measure(4.0))?;
+    let found = meanwhile()?;
+    let measured = server.event()?;
     let Event::Measured(measured) = measured else { bail!("not measured: {measured:?}") };
     let now = waits()?;
     let [p50_us, worst_us] = ["p50_us", "worst_us"].map(|key| number(&measured, key));
@@ -76,7 +82,15 @@ fn compactions(server: &mut Hold, what: &str) -> anyhow::Result<u64> {
         p50_us? / 1e3,
         worst_us? / 1e3
     ));
-    Ok(count)
+    Ok((count, found))
+}
+
+/// The causes that are found in two seconds.
+fn causes() -> anyhow::Result<Vec<String>> {
+    let found = hugewise(["diagnose", "--for", "2s", "--json"])?.json()?;
+    let found = found["findings"].as_array().context("findings")?;
+    let causes = found.iter().filter_map(|one| one["cause"].as_str());
+    Ok(causes.map(str::to_owned).collect())
 }
 
 /// Memory of which no block can be made, and a server that asks for huge pages: by the kernel's
@@ -98,13 +112,14 @@ fn nobody_compacts(_: &Turn) -> anyhow::Result<()> {
     let mut server = Hold::start_kind("lab", args)?;
     for defrag in ["madvise", "always"] {
         set_in_guest(DEFRAG, defrag)?;
-        let count = compactions(&mut server, defrag)?;
+        let (count, causes) = compactions(&mut server, defrag, causes)?;
+        ensure!(causes.iter().any(|cause| cause == "memory_pinned"), "{causes:?}");
         ensure!(count >= 20, "{defrag}: {count} compactions in four seconds");
     }
     let scratch = Scratch::new()?;
     let args = format!("--pid {} --for 1h --set compact.mode=on", server.pid());
     let manager = Manage::new(&scratch, &args).start()?;
-    let count = compactions(&mut server, "beside a manager")?;
+    let (count, ()) = compactions(&mut server, "beside a manager", || Ok(()))?;
     ensure!(count == 0, "{count} compactions beside a manager");
     manager.stop()?.expect(0)?;
     ensure!(thp("defrag")? == "always", "it did not come back");

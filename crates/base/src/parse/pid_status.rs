@@ -31,6 +31,8 @@ pub struct PidStatus {
     pub vm_data_bytes: Option<u64>,
     /// `VmStk`: the stack, in bytes.
     pub vm_stk_bytes: Option<u64>,
+    /// `VmPin`: memory pinned for devices and `io_uring`, which cannot be moved, in bytes.
+    pub vm_pin_bytes: Option<u64>,
     /// `VmPTE`: page tables, in bytes.
     pub vm_pte_bytes: Option<u64>,
     /// `VmSwap`: anonymous memory in swap, in bytes.
@@ -91,6 +93,7 @@ fn store(status: &mut PidStatus, key: &str, value: &str) -> Result<(), &'static 
         "VmHWM" => status.vm_hwm_bytes = bytes()?,
         "VmData" => status.vm_data_bytes = bytes()?,
         "VmStk" => status.vm_stk_bytes = bytes()?,
+        "VmPin" => status.vm_pin_bytes = bytes()?,
         "VmPTE" => status.vm_pte_bytes = bytes()?,
         "VmSwap" => status.vm_swap_bytes = bytes()?,
         "CapEff" => status.cap_eff = Some(capability_set(value).ok_or("16 hex digits")?),

@@ -92,6 +92,8 @@ fields_of_programs! {
     CompactFreeScanned "compaction.free_scanned_per_s" PerSecond Average "base pages scanned for \
         free space";
     PagesMigrated "compaction.migrated_per_s" PerSecond Average "base pages migrated";
+    // Documentation/core-api/pin_user_pages.rst.
+    MemPinned "mem.pinned_bytes" Bytes Instant "pages that are pinned, and cannot be moved";
     Fmfi "fragmentation.fmfi" Index Instant "unusable free space index at the huge-page order";
     FreeHugeBlocks "fragmentation.free_huge_blocks" Count Instant "free blocks of at least a huge \
         page";
@@ -119,6 +121,8 @@ fields_of_programs! {
     CompactFailCount "compaction.fails" Count SinceBoot "compactions since boot that gave nothing";
     CompactSuccessCount "compaction.successes" Count SinceBoot
         "compactions since boot that gave a block";
+    PinCount "mem.pins" Count SinceBoot "base pages pinned since boot";
+    UnpinCount "mem.unpins" Count SinceBoot "base pages no longer pinned, since boot";
     TcpOutSegmentCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
     TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
     UdpDatagramCount "udp.datagrams" Count SinceBoot "datagrams received since boot";
@@ -307,6 +311,7 @@ fields_of_programs! {
     ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a \
         disk";
     ProcThreads "process.threads" Count Instant "its threads";
+    ProcPinned "process.pinned_bytes" Bytes Instant "its memory that is pinned (VmPin)";
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
     ProcAnon "process.anon_bytes" Bytes Instant "its resident anonymous memory (RssAnon)";

@@ -28,6 +28,7 @@ mod inotify_limit;
 mod kernel_warned;
 mod kswapd_spins;
 mod long_waits;
+mod memory_pinned;
 mod memory_unlisted;
 mod metadata_lock;
 mod pool_waits;
@@ -59,6 +60,7 @@ mod worker_limit;
 macro_rules! explained {
     ($with:ident) => {
         $with! {
+            memory_pinned MemoryPinned "memory_pinned",
             memory_unlisted MemoryUnlisted "memory_unlisted",
             hugetlb_other_sizes HugetlbOtherSizes "hugetlb_other_sizes",
             process_grows ProcessGrows "process_grows",

@@ -71,6 +71,10 @@ fn counters(files: &mut Files<'_>, now: &mut Now<'_>) {
         now.rate(field, machine, total(&stat, name), 1.0);
     }
     now.rate(Field::Steal, machine, steal, 1.0);
+    let pins = stat.get("nr_foll_pin_acquired").zip(stat.get("nr_foll_pin_released"));
+    let pinned = pins.and_then(|(pins, unpins)| pins.checked_sub(unpins));
+    let pinned = pinned.zip(now.page_bytes).and_then(|(pages, page)| pages.checked_mul(page));
+    now.known(Field::MemPinned, machine, pinned);
     // These two count KiB, not pages.
     now.rate(Field::PageIn, machine, stat.get("pgpgin"), 1024.0);
     now.rate(Field::PageOut, machine, stat.get("pgpgout"), 1024.0);

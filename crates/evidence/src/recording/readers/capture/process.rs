@@ -132,6 +132,7 @@ fn memory(
         private.and_then(|(data, stack)| data.checked_add(stack)),
     );
     now.known(Field::ProcThpOff, subject, status.thp_enabled.map(|on| u64::from(!on)));
+    now.known(Field::ProcPinned, subject, status.vm_pin_bytes);
     now.known(Field::ProcPageTables, subject, status.vm_pte_bytes);
 }
 
