@@ -14,7 +14,7 @@ pub mod words;
 pub use answer::{SCHEMA, Summary};
 pub use conditions::Setting;
 pub use figures::{Advice, Against, Cell, Compared, Measurement, Row, Runs};
-pub use over_time::{Curve, Moment, OverTime};
+pub use over_time::{Abscissa, Curve, Moment, OverTime};
 pub use warnings::{Concern, Warning};
 
 use super::check::Checked;

@@ -1,4 +1,4 @@
-//! Values over time, the runs of a variant put together.
+//! Values over time, and over the rate of requests, the runs of a variant put together.
 
 use super::material::{Material, about, digits};
 use crate::metric::Better;
@@ -11,9 +11,26 @@ use std::collections::BTreeSet;
 /// Most moments of a curve: about what a picture has columns for.
 const MOMENTS_MAX: usize = 200;
 
-/// A metric over time in all variants.
+/// The series of a run that says how many requests a second were due.
+const RATE: &str = "offered_per_s";
+/// A load with less between its lowest and highest rate has no course over it, of the highest.
+const RATE_SPAN_MIN: f64 = 0.1;
+
+/// What values stand over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Abscissa {
+    /// Seconds since the phase began.
+    Time,
+    /// Requests that were due a second.
+    Rate,
+}
+
+/// A metric over time, or over the rate of requests, in all variants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverTime {
+    /// Over which of them.
+    pub against: Abscissa,
     /// Its key.
     pub key: String,
     /// What it is, as a noun.
@@ -28,20 +45,20 @@ pub struct OverTime {
     pub curves: Vec<Curve>,
 }
 
-/// A metric over time in one variant, over all its runs.
+/// A metric in one variant, over all its runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     /// Index of the variant.
     pub variant: usize,
-    /// In the order of time.
+    /// In the order of time or rate.
     pub moments: Vec<Moment>,
 }
 
-/// The values of all runs at about the same time.
+/// The values of all runs at about the same time or rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Moment {
-    /// Seconds since the phase began.
-    pub at_s: f64,
+    /// Seconds since the phase began, or requests a second.
+    pub at: f64,
     /// The smallest value of any run.
     pub low: f64,
     /// The median of the runs.
@@ -91,43 +108,69 @@ fn moments(lines: &[Line]) -> Vec<Moment> {
         }
     }
     let moment = |(index, runs): (usize, &Vec<Vec<f64>>)| {
-        let at_s = if last > 0 { index as f64 * step } else { end };
+        let at = if last > 0 { index as f64 * step } else { end };
         let all = || runs.iter().flatten().copied();
         let of_run = |(run, values): (usize, &Vec<f64>)| {
-            stats::median(values).or_else(|| between(&lines[run], at_s))
+            stats::median(values).or_else(|| between(&lines[run], at))
         };
         let middles: Vec<f64> = runs.iter().enumerate().filter_map(of_run).collect();
         let median = stats::median(&middles)?;
         let ends = || all().chain(middles.iter().copied());
         let (low, high) = (ends().reduce(f64::min)?, ends().reduce(f64::max)?);
-        Some(Moment { at_s, low, median, high })
+        Some(Moment { at, low, median, high })
     };
     held.iter().enumerate().filter_map(moment).collect()
 }
 
-/// Every metric that any run has over time.
+/// A metric of one run over time or over its rate; `None` where it has none.
+fn of_run(record: &Record, key: &str, against: Abscissa) -> Option<Line> {
+    let find = |key: &str| record.measured.series.iter().find(|series| series.key == key);
+    let values = line(find(key)?);
+    if against == Abscissa::Time {
+        return Some(values);
+    }
+    let rates = line(find(RATE)?);
+    let highest = rates.iter().map(|point| point.1).reduce(f64::max)?;
+    let lowest = rates.iter().map(|point| point.1).reduce(f64::min)?;
+    if key == RATE || highest - lowest < highest * RATE_SPAN_MIN {
+        return None;
+    }
+    let mut points: Line = Vec::with_capacity(values.len());
+    for (at, value) in values {
+        // Of whole seconds: a value of a part of one belongs to the rate of that second.
+        let place = rates.partition_point(|rate| rate.0 <= at);
+        points.extend(place.checked_sub(1).map(|place| (rates[place].1, value)));
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Some(points)
+}
+
+/// Every metric that any run has over time, and over the rate where that changed.
 pub(super) fn all(material: &Material<'_>) -> Vec<OverTime> {
     let keys_of = |record: &Record| -> Vec<String> {
         record.measured.series.iter().map(|series| series.key.clone()).collect()
     };
     let keys: BTreeSet<String> = material.done().flat_map(keys_of).collect();
-    let over_time = |key: String| {
+    let both = [Abscissa::Time, Abscissa::Rate];
+    let wanted = both.into_iter().flat_map(|against| keys.iter().map(move |key| (against, key)));
+    let over_time = |(against, key): (Abscissa, &String)| {
         let curves = material.active.iter().enumerate().filter_map(|(index, variant)| {
             let done = material.of(&variant.name).filter(|(_, record)| record.is_done());
-            let series = done.flat_map(|(_, record)| &record.measured.series);
-            let lines: Vec<Line> = series.filter(|series| series.key == key).map(line).collect();
+            let lines = done.filter_map(|(_, record)| of_run(record, key, against));
+            let lines: Vec<Line> = lines.collect();
             let moments = moments(&lines);
             (!moments.is_empty()).then_some(Curve { variant: index, moments })
         });
         let curves: Vec<_> = curves.collect();
-        let wanted = material.checked.metrics.iter().find(|wanted| wanted.key == key);
-        let about = about(&key, wanted);
+        let wanted = material.checked.metrics.iter().find(|wanted| wanted.key == *key);
+        let about = about(key, wanted);
         let (title, unit) = (about.title, about.unit);
         let medians = curves.iter().flat_map(|curve| &curve.moments).map(|moment| moment.median);
         let medians: Vec<f64> = medians.collect();
         let digits = about.digits.unwrap_or_else(|| digits(&medians));
         (!curves.is_empty()).then_some(OverTime {
-            key,
+            against,
+            key: key.clone(),
             title,
             unit,
             better: about.better,
@@ -135,7 +178,7 @@ pub(super) fn all(material: &Material<'_>) -> Vec<OverTime> {
             curves,
         })
     };
-    keys.into_iter().filter_map(over_time).collect()
+    wanted.filter_map(over_time).collect()
 }
 
 #[cfg(test)]
@@ -146,7 +189,7 @@ mod tests {
     fn runs_are_put_together_at_the_same_times() {
         let (one, two) = (vec![(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)], vec![(0.0, 3.0), (2.0, 5.0)]);
         let all = moments(&[one, two]);
-        let figures: Vec<_> = all.iter().map(|m| (m.at_s, m.low, m.median, m.high)).collect();
+        let figures: Vec<_> = all.iter().map(|m| (m.at, m.low, m.median, m.high)).collect();
         assert_eq!(figures, [(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0), (2.0, 3.0, 4.0, 5.0)]);
     }
 
@@ -165,7 +208,7 @@ mod tests {
     fn nothing_and_one_point_do_no_harm() {
         assert!(moments(&[]).is_empty() && moments(&[Vec::new()]).is_empty());
         let one = moments(&[vec![(3.0, 7.0)], Vec::new()]);
-        assert_eq!(one, [Moment { at_s: 3.0, low: 7.0, median: 7.0, high: 7.0 }]);
+        assert_eq!(one, [Moment { at: 3.0, low: 7.0, median: 7.0, high: 7.0 }]);
         let broken = Series { key: "a".into(), points: vec![(f64::NAN, 1.0), (1.0, f64::NAN)] };
         assert!(line(&broken).is_empty());
     }

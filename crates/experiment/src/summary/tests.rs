@@ -384,6 +384,37 @@ fn values_over_time_are_put_together_by_variant() {
 }
 
 #[test]
+fn values_stand_over_the_rate_where_it_changed() {
+    let mut all = records(1.85);
+    for one in &mut all {
+        // Three steps of ten seconds; what the kernel does grows with the square of the rate.
+        let rate = |at: u32| f64::from(100 * (1 + at / 10));
+        let rates = (0..30).map(|at| (f64::from(at), rate(at))).collect();
+        let kernel = (0..30).map(|at| (f64::from(at) + 0.4, (rate(at) / 100.0).powi(2)));
+        let kernel = kernel.collect();
+        one.measured.series.push(Series { key: "offered_per_s".into(), points: rates });
+        one.measured.series.push(Series { key: "kernel_cpu_percent".into(), points: kernel });
+    }
+    let of = |records: &[Record]| {
+        let summary = summary(records);
+        let over_rate = summary.over_time.into_iter().filter(|one| one.against == Abscissa::Rate);
+        over_rate.collect::<Vec<_>>()
+    };
+    let over_rate = of(&all);
+    let [kernel] = over_rate.as_slice() else { panic!("{over_rate:?}") };
+    assert_eq!((kernel.key.as_str(), kernel.curves.len()), ("kernel_cpu_percent", 2));
+    let moments = &kernel.curves[0].moments;
+    let value = |at: f64| moments.iter().find(|one| (one.at - at).abs() < 6.0).map(|m| m.median);
+    assert_eq!((value(100.0), value(200.0), value(300.0)), (Some(1.0), Some(4.0), Some(9.0)));
+    for one in &mut all {
+        for point in &mut one.measured.series[0].points {
+            point.1 = 200.0;
+        }
+    }
+    assert_eq!(of(&all), [], "a constant load has no course over its rate");
+}
+
+#[test]
 fn figures_keep_their_second_digit_and_large_ones_are_short() {
     let texts = [0.034, 612.4, 9.6, 5.0, 0.0, -0.5, 8_077_672.0, 123e6, f64::NAN];
     let texts = texts.map(|value| words::number(value, 0));

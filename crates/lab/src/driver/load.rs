@@ -13,7 +13,7 @@ use hugewise_experiment::load::{LoadResult, LoadSpec, Profile, Tool};
 use std::fmt::Write as _;
 
 /// Values over time, by the keys of their metrics: seconds since the begin, and the value.
-type Series = [(&'static str, Vec<(f64, f64)>); 3];
+type Series = [(&'static str, Vec<(f64, f64)>); 4];
 
 /// The load of the experiment for this server; its seed is the run's.
 pub(super) fn spec(run: &Run<'_>, target: &str) -> anyhow::Result<LoadSpec> {
@@ -152,6 +152,7 @@ fn series(result: &LoadResult) -> Series {
     };
     let us = |latency: Option<Ns>| latency.map(|latency| latency.0 as f64 / 1e3);
     [
+        ("offered_per_s", points(&|second| Some(second.offered as f64))),
         ("achieved_per_s", points(&|second| Some(second.achieved as f64))),
         ("p99_us", points(&|second| us(second.p99))),
         ("worst_us", points(&|second| us(second.max))),

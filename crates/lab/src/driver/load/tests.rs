@@ -44,7 +44,7 @@ fn failures_are_in_the_quantiles() {
 #[test]
 fn seconds_that_are_not_whole_are_no_points() {
     let profile = profile(&["constant 100/s for 1500 ms"]);
-    let [(key, achieved), (_, p99), _] = series(&result(&profile, &[100, 50], 0));
+    let [_, (key, achieved), (_, p99), _] = series(&result(&profile, &[100, 50], 0));
     assert_eq!((key, achieved.len(), p99.len()), ("achieved_per_s", 1, 1));
     // The last answer of the first second comes within it: 1 ms after 990 ms.
     assert_eq!(achieved, [(0.0, 100.0)]);

@@ -17,7 +17,7 @@ use crate::render::flame;
 use crate::render::html::{self, push_list};
 use hugewise_base::escape::markup as escape;
 use hugewise_experiment::record::Record;
-use hugewise_experiment::summary::{Summary, Warning};
+use hugewise_experiment::summary::{Abscissa, Summary, Warning};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -70,8 +70,13 @@ fn drawn(summary: &Summary, records: &[Record]) -> Vec<Plot> {
         push(&format!("runs-{}", row.key), format!("Every run: {}", row.title), row.decides, svg);
     }
     for (index, series) in summary.over_time.iter().enumerate() {
-        let svg = over_time::draw(&format!("time-{index}"), summary, series);
-        push(&format!("time-{}", series.key), format!("Over time: {}", series.title), true, svg);
+        let (name, over) = match series.against {
+            Abscissa::Time => ("time", "Over time"),
+            Abscissa::Rate => ("rate", "Over the rate of requests"),
+        };
+        let svg = over_time::draw(&format!("{name}-{index}"), summary, series);
+        let caption = format!("{over}: {}", series.title);
+        push(&format!("{name}-{}", series.key), caption, true, svg);
     }
     for (index, one) in latency::pooled(summary, records).iter().enumerate() {
         let svg = latency::draw(&format!("latency-{index}"), summary, one);
