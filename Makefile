@@ -106,6 +106,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --test tidy
+	cargo run --quiet -p xtask -- density
 
 test:
 	@scripts/deps.sh test

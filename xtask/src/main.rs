@@ -1,16 +1,17 @@
 //! What developers run by hand: a guest kernel (`cargo run -p xtask -- vm`), the score of the
 //! diagnosis (`cargo run -p xtask -- score`), the comparison of policies
-//! (`cargo run -p xtask -- policies`). `make install` runs `pages`.
+//! (`cargo run -p xtask -- policies`), the density of the code
+//! (`cargo run -p xtask -- density`). `make install` runs `pages`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use xtask::cross::Toolchain;
-use xtask::pages;
 use xtask::vm::{self, Config};
+use xtask::{density, pages, workspace_root};
 
 #[derive(Debug, Parser)]
 #[command(about = "What the project needs to check itself")]
@@ -29,6 +30,11 @@ enum Command {
     Pages {
         /// The directory
         share: PathBuf,
+    },
+    /// Print how dense the code is, and how often a banned word stands in a comment
+    Density {
+        /// Another working copy to count
+        directory: Option<PathBuf>,
     },
     /// Run cargo so that it builds static programs for arm64, in target/cross
     ///
@@ -77,12 +83,26 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Command::Density { directory } => density(&directory.unwrap_or_else(workspace_root)),
         Command::Cross { cargo } => cross(&cargo),
         Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
             let time_limit = Duration::from_secs(time_limit_s);
             let new = Config::new(&kernel, &init);
             let silence_limit = time_limit;
             boot(&Config { files, memory_mib, append, time_limit, silence_limit, ..new })
+        }
+    }
+}
+
+fn density(directory: &Path) -> ExitCode {
+    match density::measure(directory) {
+        Ok(counts) => {
+            print!("{}", density::table(&counts));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: cannot read {}: {error}", directory.display());
+            ExitCode::FAILURE
         }
     }
 }

@@ -8,11 +8,12 @@ mod rules;
 use rules::citations::{self, Tree};
 use rules::imports::Import;
 use rules::{
-    Problem, TextFile, circles, collect, deps, english, imports, limits, promises, seeds, targets,
-    walls,
+    Problem, TextFile, circles, collect, density, deps, english, imports, limits, promises, seeds,
+    targets, walls,
 };
 use std::fs;
 use std::process::Command;
+use xtask::density::measure;
 use xtask::{guests, workspace_root};
 
 fn report(problems: impl IntoIterator<Item = Problem>) {
@@ -44,6 +45,20 @@ fn files_are_short() {
 #[test]
 fn lines_are_narrow() {
     check(&[".rs"], limits::wide_lines);
+}
+
+/// `HUGEWISE_UPDATE_GOLDEN=1` lowers the bounds to the figures of today.
+#[test]
+fn density_does_not_rise() {
+    let counts = measure(&workspace_root()).expect("the working copy is readable");
+    let table = read(density::BOUNDS).map_or_else(String::new, |file| file.text);
+    let bounds = density::bounds(&table);
+    if std::env::var_os("HUGEWISE_UPDATE_GOLDEN").is_some() {
+        let path = workspace_root().join(density::BOUNDS);
+        fs::write(path, density::lowered(&counts, &bounds)).expect("the bounds can be written");
+        return;
+    }
+    report(density::denser(&counts, &bounds));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What documents, comments and messages point to exists: documents, their headings, files and
 //! modules.
 
-use super::source::{line_of, words};
 use super::{Problem, TextFile};
+use xtask::source::{line_of, words};
 
 /// Names that readers of this repository cannot look up. Spelt in parts, because this file is
 /// checked too.

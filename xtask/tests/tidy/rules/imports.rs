@@ -7,8 +7,8 @@
 //! files that only tests declare do not count.
 
 use super::TextFile;
-use super::source::{expand, line_of, mask, without_tests, words};
 use std::collections::{BTreeMap, BTreeSet};
+use xtask::source::{expand, line_of, mask, without_tests, words};
 
 /// A line of one file that needs an item of another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Sizes and words: what keeps a file readable and finished.
 
-use super::source::{functions, line_of, mask, test_tail, words};
 use super::{Problem, TextFile};
+use xtask::source::{functions, line_of, mask, test_tail, words};
 
 pub(crate) const FUNCTION_LINES: usize = 70;
 pub(crate) const FILE_LINES: usize = 600;

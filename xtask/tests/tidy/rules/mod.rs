@@ -5,13 +5,13 @@
 
 pub(crate) mod circles;
 pub(crate) mod citations;
+pub(crate) mod density;
 pub(crate) mod deps;
 pub(crate) mod english;
 pub(crate) mod imports;
 pub(crate) mod limits;
 pub(crate) mod promises;
 pub(crate) mod seeds;
-pub(crate) mod source;
 pub(crate) mod targets;
 pub(crate) mod walls;
 

@@ -3,13 +3,23 @@
 
 /// Replaces comments and the contents of string and character literals by spaces. Lines and
 /// columns (counted in characters) stay where they were.
-pub(crate) fn mask(text: &str) -> String {
+pub fn mask(text: &str) -> String {
+    blank(text, |_| true)
+}
+
+/// Replaces comments by spaces, and leaves literals.
+pub fn without_comments(text: &str) -> String {
+    blank(text, |first| first == '/')
+}
+
+/// Replaces the comments and literals that `blanked` accepts by their first character.
+fn blank(text: &str, blanked: fn(char) -> bool) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while at < chars.len() {
         let end = literal_end(&chars, at).max(at + 1);
-        let keep = end == at + 1;
+        let keep = end == at + 1 || !blanked(chars[at]);
         for &c in &chars[at..end] {
             out.push(if keep || c == '\n' { c } else { ' ' });
         }
@@ -80,7 +90,7 @@ fn raw_string_end(chars: &[char], at: usize) -> usize {
 }
 
 /// The byte offsets at which `word` stands as a whole word.
-pub(crate) fn words(text: &str, word: &str) -> Vec<usize> {
+pub fn words(text: &str, word: &str) -> Vec<usize> {
     let whole = |at: usize| {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
@@ -90,20 +100,20 @@ pub(crate) fn words(text: &str, word: &str) -> Vec<usize> {
 }
 
 /// The line, counted from 1, of a byte offset.
-pub(crate) fn line_of(text: &str, offset: usize) -> usize {
+pub fn line_of(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
 /// A function with a body; lines are counted from 1 and inclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) first: usize,
-    pub(crate) last: usize,
+pub struct Function {
+    pub name: String,
+    pub first: usize,
+    pub last: usize,
 }
 
 /// All functions with a body in masked source.
-pub(crate) fn functions(masked: &str) -> Vec<Function> {
+pub fn functions(masked: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(masked, "fn") {
         let name: String =
@@ -139,7 +149,7 @@ fn body_end(text: &str) -> Option<usize> {
 }
 
 /// The line (from 1) at which the closing `#[cfg(test)] mod tests` starts, if there is one.
-pub(crate) fn test_tail(masked: &str) -> Option<usize> {
+pub fn test_tail(masked: &str) -> Option<usize> {
     let lines: Vec<&str> = masked.lines().collect();
     (0..lines.len()).find_map(|i| {
         let is_tail = lines[i].trim() == "#[cfg(test)]"
@@ -152,7 +162,7 @@ pub(crate) fn test_tail(masked: &str) -> Option<usize> {
 }
 
 /// Masked source with every item under `#[cfg(test)]` replaced by spaces.
-pub(crate) fn without_tests(masked: &str) -> String {
+pub fn without_tests(masked: &str) -> String {
     const TESTS: &str = "#[cfg(test)]";
     let mut code = String::with_capacity(masked.len());
     let mut rest = masked;
@@ -185,7 +195,7 @@ fn item_end(text: &str) -> Option<usize> {
 
 /// The paths of a `use`, each with the name by which the file knows its end:
 /// `a::{b, c::d as e}` gives `a::b` as `b` and `a::c::d` as `e`.
-pub(crate) fn expand(tree: &str) -> Vec<(String, String)> {
+pub fn expand(tree: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     expand_below("", tree, &mut found);
     found
