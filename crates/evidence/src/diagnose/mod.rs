@@ -9,12 +9,12 @@
 mod answer;
 mod cause;
 mod consequence;
+mod context;
 mod explain;
 mod explanation;
 mod extreme;
 mod finding;
 mod interval;
-mod look;
 mod machine;
 mod missing;
 mod moment;
@@ -37,9 +37,9 @@ use serde::Serialize;
 
 pub use answer::{Answer, Evidence, Ground, Missing, Verdict};
 pub use cause::{About, Cause, Severity};
+pub use context::{Context, Line};
 pub use finding::{Confidence, Finding, Level, Step, Unseen};
 pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
-pub use look::{Line, Look};
 pub use missing::RECORDED;
 pub use pressure::{Load, Pressure};
 pub use relate::{Ramp, ramp, rank_correlation};
@@ -113,21 +113,21 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
     let critical = thresholds.get(Threshold::KernelCritical);
     let (mut hosts, mut findings) = (Vec::new(), Vec::new());
     // Once, and not by each machine about all others.
-    let alone = |host| Look { aside, ..Look::alone(recording, host, thresholds) };
+    let alone = |host| Context { aside, ..Context::alone(recording, host, thresholds) };
     let busy: Vec<Option<Seen>> =
         recording.hosts.iter().map(|host| alone(host).mean_busy()).collect();
     for host in recording.hosts.iter().filter(|host| !host.is_empty()) {
-        let look = Look { busy: &busy, ..alone(host) };
-        let tree = tree::walk(&look);
-        let release = look.setting("kernel").map(|quote| quote.text.as_str());
+        let cx = Context { busy: &busy, ..alone(host) };
+        let tree = tree::walk(&cx);
+        let release = cx.setting("kernel").map(|quote| quote.text.as_str());
         let profiled = host.subjects(Field::SymbolPercent).next().is_some();
-        let java = look.setting("java.version").and_then(|quote| remedy::java(&quote.text));
+        let java = cx.setting("java.version").and_then(|quote| remedy::java(&quote.text));
         let linux = release.and_then(remedy::version);
         let red_hat_thp = host.settings.keys().any(|path| path.starts_with(RED_HAT_THP));
         let facts = Facts { linux, java, profiled, red_hat_thp, ..Facts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
-        let (pressure, doing) = (pressure::pressures(&look), pressure::doing(&look));
+        let (pressure, doing) = (pressure::pressures(&cx), pressure::doing(&cx));
         hosts.push(Examined { host: host.name.clone(), tree, pressure, doing });
     }
     let mut findings = consequence::linked(findings);

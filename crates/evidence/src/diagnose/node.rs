@@ -2,11 +2,11 @@
 
 use super::answer::Answer;
 use super::cause::Cause;
-use super::look::Look;
+use super::context::Context;
 use super::threshold::Threshold as T;
 
 /// What answers a question.
-pub(super) type Test = fn(&Look<'_>) -> Answer;
+pub(super) type Test = fn(&Context<'_>) -> Answer;
 
 /// A question of the tree.
 #[derive(Clone, Debug)]

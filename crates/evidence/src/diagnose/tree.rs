@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::answer::{Answer, Verdict};
+use super::context::Context;
 use super::interval::{Interval, apart};
-use super::look::Look;
 use super::node::Node;
 use super::questions::{ALL, find};
 
@@ -43,7 +43,7 @@ impl Asked {
 }
 
 /// Asks every question that the answers lead to, about one machine.
-pub(super) fn walk(look: &Look<'_>) -> Vec<Asked> {
+pub(super) fn walk(cx: &Context<'_>) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::with_capacity(ALL.len());
     // The times in question below each node: its own where it names some, else those it got.
     let mut times: BTreeMap<&str, Vec<Interval>> = BTreeMap::new();
@@ -56,7 +56,7 @@ pub(super) fn walk(look: &Look<'_>) -> Vec<Asked> {
         });
         let inherited = node.parent.and_then(|parent| times.get(parent)).cloned();
         let inherited = inherited.unwrap_or_default();
-        let answer = leads_here.then(|| (node.test)(&Look { times: &inherited, ..*look }));
+        let answer = leads_here.then(|| (node.test)(&Context { times: &inherited, ..*cx }));
         let own = answer.iter().flat_map(|a| a.intervals.iter().chain(&a.blind)).copied();
         let own: Vec<Interval> = apart(own.collect());
         times.insert(node.id, if own.is_empty() { inherited } else { own });

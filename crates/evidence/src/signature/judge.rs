@@ -4,7 +4,7 @@ use super::feature::{FEATURES, Feature};
 use super::file::Signatures;
 use super::fit::{Fit, Space};
 use super::vector::Vector;
-use crate::diagnose::{Diagnosis, Interval, Look, Thresholds, apart, in_one_moment, spacing_s};
+use crate::diagnose::{Context, Diagnosis, Interval, Thresholds, apart, in_one_moment, spacing_s};
 use crate::recording::{Host, Recording, Subject};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -144,19 +144,19 @@ pub fn resembled(
         let worst = found.findings.iter().filter(|finding| finding.host == host.name);
         let times = worst.map(|finding| &finding.intervals).find(|times| !times.is_empty());
         let times = apart(times.cloned().unwrap_or_default());
-        let look = Look::alone(&related, host, thresholds);
-        let known_cpus = look.cpus();
+        let cx = Context::alone(&related, host, thresholds);
+        let known_cpus = cx.cpus();
         let cpus = known_cpus.unwrap_or(f64::from(signatures.cpus)).max(1.0);
-        let bad = Vector::of(&look.during(&times), cpus);
+        let bad = Vector::of(&cx.during(&times), cpus);
         let above = |base: &Vector| judge(&bad.above(base), cpus, signatures);
-        let calm = calm(&look, &times).map(|calm| Vector::of(&look.during(&calm), cpus));
+        let calm = calm(&cx, &times).map(|calm| Vector::of(&cx.during(&calm), cpus));
         // A finding may be of less than what goes on all the time.
         let told = calm.map(|calm| above(&calm)).filter(|told| told.verdict != Verdict::AtRest);
         let (baseline, told) = match told {
             Some(told) => (Baseline::Calm, told),
             None => (Baseline::Rest, above(&rest(signatures, cpus))),
         };
-        let kernel = look.setting("kernel").map(|quote| quote.text.as_str());
+        let kernel = cx.setting("kernel").map(|quote| quote.text.as_str());
         let caveats = caveats(signatures, known_cpus, kernel);
         Resemblance { host: host.name.clone(), times, baseline, caveats, ..told }
     };
@@ -171,8 +171,8 @@ fn rest(signatures: &Signatures, cpus: f64) -> Vector {
 }
 
 /// The times that are not bad, where they are long enough to be what is usual.
-fn calm(look: &Look<'_>, bad: &[Interval]) -> Option<Vec<Interval>> {
-    let line = look.user(&Subject::Machine).or_else(|| look.busy(&Subject::Machine))?;
+fn calm(cx: &Context<'_>, bad: &[Interval]) -> Option<Vec<Interval>> {
+    let line = cx.user(&Subject::Machine).or_else(|| cx.busy(&Subject::Machine))?;
     let mut calm: Vec<Interval> = Vec::new();
     let mut from = None;
     for interval in bad {
@@ -184,8 +184,8 @@ fn calm(look: &Look<'_>, bad: &[Interval]) -> Option<Vec<Interval>> {
     }
     calm.push(Interval { from: Some(from?), to: None });
     let count = |times: &[Interval]| {
-        let look = look.during(times);
-        line.points.iter().filter(|point| point.at.is_some() && look.in_times(point)).count()
+        let cx = cx.during(times);
+        line.points.iter().filter(|point| point.at.is_some() && cx.in_times(point)).count()
     };
     let (samples, bad) = (count(&calm), count(bad));
     let seconds = spacing_s(&line.points)?.saturating_mul(i64::try_from(samples).ok()?);

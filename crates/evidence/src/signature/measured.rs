@@ -2,7 +2,7 @@
 
 use super::file::CPUS_MAX;
 use super::vector::Vector;
-use crate::diagnose::{Interval, Look, Thresholds};
+use crate::diagnose::{Context, Interval, Thresholds};
 use crate::recording::{Recording, Stamp, Subject};
 
 /// What a machine was seen to do.
@@ -20,18 +20,18 @@ impl Measured {
     /// Of the machine of a recording; `None` where its CPU time is not known.
     pub fn of(recording: &Recording, thresholds: &Thresholds) -> Option<Self> {
         let host = recording.hosts.iter().find(|host| !host.is_empty())?;
-        let look = Look::alone(recording, host, thresholds);
-        let (cpus, line) = (look.cpus()?, look.user(&Subject::Machine)?);
+        let cx = Context::alone(recording, host, thresholds);
+        let (cpus, line) = (cx.cpus()?, cx.user(&Subject::Machine)?);
         let stamps: Vec<Stamp> = line.points.iter().filter_map(|point| point.at).collect();
         let half = stamps.len() / 2;
         let middle = half.checked_sub(1).and_then(|last| stamps.get(last)).copied();
         let halves = middle.map(|middle| {
             let first = Interval { from: None, to: Some(middle) };
             let second = Interval { from: Some(middle), to: None };
-            [first, second].map(|half| Vector::of(&look.during(&[half]), cpus))
+            [first, second].map(|half| Vector::of(&cx.during(&[half]), cpus))
         });
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let whole = cpus.clamp(1.0, f64::from(CPUS_MAX)) as u32;
-        Some(Self { all: Vector::of(&look, cpus), halves, cpus: whole })
+        Some(Self { all: Vector::of(&cx, cpus), halves, cpus: whole })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::feature::{FEATURES, Origin};
 use crate::diagnose::nodes::hardware;
-use crate::diagnose::{Line, Look};
+use crate::diagnose::{Context, Line};
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::diskstats::is_partition;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +22,8 @@ impl Vector {
     }
 
     /// What is seen in the times of a look, on a machine with so many CPUs.
-    pub fn of(look: &Look<'_>, cpus: f64) -> Self {
-        Self(FEATURES.iter().map(|feature| read(look, feature.origin, cpus).map(sane)).collect())
+    pub fn of(cx: &Context<'_>, cpus: f64) -> Self {
+        Self(FEATURES.iter().map(|feature| read(cx, feature.origin, cpus).map(sane)).collect())
     }
 
     /// With these names; names that are not known are left out.
@@ -63,27 +63,27 @@ fn sane(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value.clamp(0.0, MOST) }
 }
 
-fn read(look: &Look<'_>, origin: Origin, cpus: f64) -> Option<f64> {
+fn read(cx: &Context<'_>, origin: Origin, cpus: f64) -> Option<f64> {
     let machine = &Subject::Machine;
-    let mean = |line: Option<Line>| Some(look.mean(&line?)?.value);
+    let mean = |line: Option<Line>| Some(cx.mean(&line?)?.value);
     let used = |line: Option<Line>| Some(mean(line)?.clamp(0.0, 100.0) / 100.0 * cpus);
     match origin {
-        Origin::User => used(look.user(machine)),
-        Origin::Kernel => used(look.kernel(machine)),
-        Origin::Softirq => used(look.line(Field::CpuSoftirq, machine)),
-        Origin::Machine(field) => mean(look.line(field, machine)),
-        Origin::Disks(field) => sum(look, &disks(look, field)),
+        Origin::User => used(cx.user(machine)),
+        Origin::Kernel => used(cx.kernel(machine)),
+        Origin::Softirq => used(cx.line(Field::CpuSoftirq, machine)),
+        Origin::Machine(field) => mean(cx.line(field, machine)),
+        Origin::Disks(field) => sum(cx, &disks(cx, field)),
         Origin::Interfaces(field) => {
-            sum(look, &hardware(look.lines(field, |s| matches!(s, Subject::Interface(_)))))
+            sum(cx, &hardware(cx.lines(field, |s| matches!(s, Subject::Interface(_)))))
         }
-        Origin::Cpus(field) => sum(look, &look.lines(field, |s| matches!(s, Subject::Cpu(_)))),
-        Origin::Softirqs(wanted) => softirqs(look, wanted),
+        Origin::Cpus(field) => sum(cx, &cx.lines(field, |s| matches!(s, Subject::Cpu(_)))),
+        Origin::Softirqs(wanted) => softirqs(cx, wanted),
     }
 }
 
 /// The lines of whole disks.
-fn disks(look: &Look<'_>, field: Field) -> Vec<Line> {
-    let lines = look.lines(field, |subject| matches!(subject, Subject::Disk(_)));
+fn disks(cx: &Context<'_>, field: Field) -> Vec<Line> {
+    let lines = cx.lines(field, |subject| matches!(subject, Subject::Disk(_)));
     let name = |line: &Line| match &line.subject {
         Subject::Disk(name) => name.clone(),
         _ => String::new(),
@@ -94,19 +94,19 @@ fn disks(look: &Look<'_>, field: Field) -> Vec<Line> {
 }
 
 /// The sum over all lines that have values in the times of the look.
-fn sum(look: &Look<'_>, lines: &[Line]) -> Option<f64> {
-    let means = lines.iter().filter_map(|line| Some(look.mean(line)?.value));
+fn sum(cx: &Context<'_>, lines: &[Line]) -> Option<f64> {
+    let means = lines.iter().filter_map(|line| Some(cx.mean(line)?.value));
     means.reduce(|sum, more| sum + more)
 }
 
 /// Of all CPUs together, where a source has that, else of each.
-fn softirqs(look: &Look<'_>, wanted: &str) -> Option<f64> {
+fn softirqs(cx: &Context<'_>, wanted: &str) -> Option<f64> {
     let of = |each: bool| {
-        let lines = look.lines(Field::SoftirqRate, |subject| {
+        let lines = cx.lines(Field::SoftirqRate, |subject| {
             let Subject::Vector { name, cpu } = subject else { return false };
             name == wanted && cpu.is_some() == each
         });
-        sum(look, &lines)
+        sum(cx, &lines)
     };
     of(false).or_else(|| of(true))
 }

@@ -37,17 +37,17 @@ const WAITING_MIN: u64 = 64;
 const WAITING_MEAN_MIN: f64 = 2.0;
 
 /// Do many connections wait to be accepted?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.all_readings(Field::AcceptWaiting);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.all_readings(Field::AcceptWaiting);
     // One that is full drops who comes: that is another finding.
     let is_full = |line: &&Line| {
         let name = line.subject.to_string();
-        let mut own = look.host.sockets.iter().filter(|socket| socket.local == name);
+        let mut own = cx.host.sockets.iter().filter(|socket| socket.local == name);
         own.any(|socket| socket.send_queue > 0 && socket.receive_queue >= socket.send_queue)
     };
     let never_empty = |line: &Line| {
-        let least = look.lowest(line)?.value;
-        let mean = look.mean(line)?;
+        let least = cx.lowest(line)?.value;
+        let mean = cx.mean(line)?;
         let often = line.points.len() >= 2 && least >= 1.0 && mean.value >= WAITING_MEAN_MIN;
         often.then_some((line.points.len(), mean))
     };
@@ -55,15 +55,15 @@ fn judge(look: &Look<'_>) -> Answer {
     let longest = waiting.max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     if let Some((looks, mean)) = longest {
         let name = mean.subject.to_string();
-        let socket = look.host.sockets.iter().find(|socket| socket.local == name);
+        let socket = cx.host.sockets.iter().find(|socket| socket.local == name);
         let text = format!(
             "{} wait on average to be accepted at {name} by {}: never none in {looks} looks",
             write::counted(mean.value, "connection", "connections"),
             socket.map_or(NOT_NAMED, program),
         );
-        return Answer::yes(0.6, vec![look.say(&mean, &text)]);
+        return Answer::yes(0.6, vec![cx.say(&mean, &text)]);
     }
-    let listening = in_state(look, SocketState::Listen);
+    let listening = in_state(cx, SocketState::Listen);
     // Where the limit stands in the listing, it decides.
     let unlimited = listening.iter().filter(|socket| socket.send_queue == 0);
     let Some(most) = unlimited.max_by_key(|socket| socket.receive_queue) else {

@@ -36,15 +36,15 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Does a program keep many connections that the peer closed?
-fn judge(look: &Look<'_>) -> Answer {
-    let kept = Connections::of(look, SocketState::CloseWait, "CLOSE_WAIT");
+fn judge(cx: &Context<'_>) -> Answer {
+    let kept = Connections::of(cx, SocketState::CloseWait, "CLOSE_WAIT");
     let Some(kept) = kept else { return Answer::unknown(&[SOCKETS]) };
     let whose =
         most_named(&kept.listed).map_or_else(String::new, |name| format!(", most of {name}"));
     if let Some(extract) = unread(&kept) {
         return extract;
     }
-    kept.outnumber(look, &format!("that the peer closed (CLOSE-WAIT){whose}"), 0.6)
+    kept.outnumber(cx, &format!("that the peer closed (CLOSE-WAIT){whose}"), 0.6)
 }
 
 /// Fewer rows are an example: judgement.

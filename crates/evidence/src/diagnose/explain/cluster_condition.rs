@@ -47,25 +47,25 @@ const TROUBLE: [&str; 9] = [
 const LISTED_MAX: usize = 4;
 
 /// Does the cluster report trouble of a node or pod?
-fn judge(look: &Look<'_>) -> Answer {
-    let conditions = look.sorted(Field::NodeCondition, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let conditions = cx.sorted(Field::NodeCondition, |_| true);
     let of_trouble = |subject: &Subject| match subject {
         Subject::Part { service, name } => {
             TROUBLE.contains(&name.as_str()) || service == "node low on resource"
         }
         _ => false,
     };
-    let events = look.sorted(Field::ClusterEvents, |_| true);
+    let events = cx.sorted(Field::ClusterEvents, |_| true);
     if conditions.is_empty() && events.is_empty() {
         return Answer::unknown(&[CLUSTER]);
     }
     let mut said = Vec::new();
     for seen in conditions.iter().filter(|seen| seen.value > 0.0) {
-        said.push(look.say(seen, &format!("condition holds: {}", seen.subject)));
+        said.push(cx.say(seen, &format!("condition holds: {}", seen.subject)));
     }
     for seen in events.iter().filter(|seen| of_trouble(&seen.subject)) {
         let times = write::counted(seen.value, "time", "times");
-        said.push(look.say(seen, &format!("{}, {times}", seen.subject)));
+        said.push(cx.say(seen, &format!("{}, {times}", seen.subject)));
     }
     said.truncate(LISTED_MAX);
     Answer::when(!said.is_empty(), 0.4, said)

@@ -35,8 +35,8 @@ const FULL_PERCENT: f64 = 90.0;
 const ROOM_PERCENT: f64 = 60.0;
 
 /// The fullest node by one resource beside the mean of the others; yes where it alone is full.
-fn fullest(look: &Look<'_>, field: Field, what: &str) -> Option<Answer> {
-    let nodes = look.sorted(field, |_| true);
+fn fullest(cx: &Context<'_>, field: Field, what: &str) -> Option<Answer> {
+    let nodes = cx.sorted(field, |_| true);
     let (full, rest) = nodes.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let mean = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len() as f64;
     let text = format!(
@@ -47,14 +47,14 @@ fn fullest(look: &Look<'_>, field: Field, what: &str) -> Option<Answer> {
         write::value(Unit::Percent, mean)
     );
     let alone = full.value >= FULL_PERCENT && mean <= ROOM_PERCENT;
-    Some(Answer::when(alone, 0.5, vec![look.say(full, &text)]))
+    Some(Answer::when(alone, 0.5, vec![cx.say(full, &text)]))
 }
 
 /// Is a node of the cluster full while others have room?
-fn judge(look: &Look<'_>) -> Answer {
-    let memory = fullest(look, Field::ClusterMemoryPercent, "memory");
-    let pod = |field: Field| look.top(field).map(|seen| look.quote(&seen));
-    match (fullest(look, Field::ClusterCpu, "CPU"), memory) {
+fn judge(cx: &Context<'_>) -> Answer {
+    let memory = fullest(cx, Field::ClusterMemoryPercent, "memory");
+    let pod = |field: Field| cx.top(field).map(|seen| cx.quote(&seen));
+    match (fullest(cx, Field::ClusterCpu, "CPU"), memory) {
         (Some(cpu), _) if cpu.is_yes() => cpu.and(pod(Field::CgroupCpu)),
         (_, Some(memory)) if memory.is_yes() => memory.and(pod(Field::CgroupMemory)),
         (cpu, memory) => cpu.or(memory).unwrap_or_else(|| Answer::unknown(&[HOSTS])),

@@ -38,14 +38,14 @@ const FAILED_MIN_PERCENT: f64 = 50.0;
 const DIRECT_FACTOR: f64 = 2.0;
 
 /// Did programs stop to compact memory since boot?
-fn judge(look: &Look<'_>) -> Answer {
-    if look.mean_of(Field::CompactStall).is_some() {
+fn judge(cx: &Context<'_>) -> Answer {
+    if cx.mean_of(Field::CompactStall).is_some() {
         return Answer::unknown(&[]);
     }
-    let Some(stalls) = look.state(Field::CompactStallCount) else {
+    let Some(stalls) = cx.state(Field::CompactStallCount) else {
         return Answer::unknown(&[VMSTAT]);
     };
-    let Some(failed) = look.state(Field::CompactFailCount) else {
+    let Some(failed) = cx.state(Field::CompactFailCount) else {
         return Answer::unknown(&[VMSTAT]);
     };
     let percent = failed.value / stalls.value.max(1.0) * 100.0;
@@ -53,19 +53,18 @@ fn judge(look: &Look<'_>) -> Answer {
         "{percent:.0} % of {} compactions by allocating tasks since boot gave nothing",
         write::number(stalls.value)
     );
-    let evidence = vec![look.derive(&stalls, &text)];
+    let evidence = vec![cx.derive(&stalls, &text)];
     let much = stalls.value >= STALLS_MIN && percent >= FAILED_MIN_PERCENT;
-    Answer::when(much, 0.5, evidence).or_close(true).backed(direct(look)).lacking(&[VMSTAT])
+    Answer::when(much, 0.5, evidence).or_close(true).backed(direct(cx)).lacking(&[VMSTAT])
 }
 
 /// That tasks reclaimed far more than kswapd did.
-fn direct(look: &Look<'_>) -> Option<Evidence> {
-    let (direct, kswapd) =
-        (look.state(Field::ScanDirectCount)?, look.state(Field::ScanKswapdCount)?);
+fn direct(cx: &Context<'_>) -> Option<Evidence> {
+    let (direct, kswapd) = (cx.state(Field::ScanDirectCount)?, cx.state(Field::ScanKswapdCount)?);
     let factor = direct.value / kswapd.value.max(1.0);
     let text = format!(
         "tasks scanned {} base pages themselves since boot, {factor:.0} times as many as kswapd",
         write::number(direct.value)
     );
-    (factor >= DIRECT_FACTOR).then(|| look.derive(&direct, &text))
+    (factor >= DIRECT_FACTOR).then(|| cx.derive(&direct, &text))
 }

@@ -34,14 +34,14 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Do requests wait for a connection, or are they refused one?
-fn judge(look: &Look<'_>) -> Answer {
-    let timeouts = look.top(Field::ConnTimeouts);
-    let waiting = look.top(Field::ConnWaiting).filter(|waiting| waiting.value > 0.0);
-    let refused = look.top(Field::ConnRefused);
+fn judge(cx: &Context<'_>) -> Answer {
+    let timeouts = cx.top(Field::ConnTimeouts);
+    let waiting = cx.top(Field::ConnWaiting).filter(|waiting| waiting.value > 0.0);
+    let refused = cx.top(Field::ConnRefused);
     let Some(first) = timeouts.clone().or(refused.clone()).or(waiting) else {
         return Answer::unknown(&[THREADS]);
     };
-    let of = |field: Field| look.peak(field, &first.subject);
+    let of = |field: Field| cx.peak(field, &first.subject);
     let mut parts = Vec::new();
     if let Some((used, size)) = of(Field::ConnUsed).zip(of(Field::ConnSize)) {
         parts.push(format!(
@@ -56,7 +56,7 @@ fn judge(look: &Look<'_>) -> Answer {
     if let Some(wait) = of(Field::ConnWait) {
         parts.push(format!("given up after {}", write::milliseconds(wait.value)));
     }
-    let lines = look.lines(Field::ConnRefused, |subject| *subject == first.subject);
+    let lines = cx.lines(Field::ConnRefused, |subject| *subject == first.subject);
     let count: usize = lines.iter().map(|line| line.points.len()).sum();
     if count > 0 {
         let times = write::counted(count as f64, "time", "times");
@@ -70,5 +70,5 @@ fn judge(look: &Look<'_>) -> Answer {
     let full = timeouts.is_some()
         || refused.is_some()
         || room.is_some_and(|(used, size)| used.value >= size.value);
-    Answer::when(full, 0.6, vec![look.say(&first, &text)])
+    Answer::when(full, 0.6, vec![cx.say(&first, &text)])
 }

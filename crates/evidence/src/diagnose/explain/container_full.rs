@@ -38,15 +38,15 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Is a container at the limit of its memory?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     let mut fullest: Option<(f64, Seen, f64)> = None;
-    for used in look.sorted(Field::CgroupMemory, |_| true) {
+    for used in cx.sorted(Field::CgroupMemory, |_| true) {
         // What the kernel counts has page cache in it, which fills any limit; engines leave it out.
-        let source = look.recording.source(used.source);
+        let source = cx.recording.source(used.source);
         if source.is_none_or(|source| source.kind != SourceKind::Containers) {
             continue;
         }
-        let Some(limit) = look.peak(Field::CgroupMemoryMax, &used.subject) else { continue };
+        let Some(limit) = cx.peak(Field::CgroupMemoryMax, &used.subject) else { continue };
         let percent = used.value / limit.value.max(1.0) * 100.0;
         if fullest.as_ref().is_none_or(|(most, ..)| percent > *most) {
             fullest = Some((percent, used, limit.value));
@@ -59,7 +59,7 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(used.value),
         write::bytes(limit)
     );
-    let evidence = vec![look.say(&used, &text)];
-    let near = look.limit(T::LimitNear);
-    Answer::when(percent >= near, 0.6, evidence).or_close(look.is_close(percent, near))
+    let evidence = vec![cx.say(&used, &text)];
+    let near = cx.limit(T::LimitNear);
+    Answer::when(percent >= near, 0.6, evidence).or_close(cx.is_close(percent, near))
 }

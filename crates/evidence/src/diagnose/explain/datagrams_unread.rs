@@ -41,10 +41,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const UNREAD_MIN_BYTES: u64 = 160_000;
 
 /// Is the buffer of a UDP socket full?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     let udp = |socket: &&Socket| socket.protocol == Some(Protocol::Udp);
-    let sockets = look.host.sockets.iter().filter(udp);
-    let lost = lost(look);
+    let sockets = cx.host.sockets.iter().filter(udp);
+    let lost = lost(cx);
     let Some(most) = sockets.max_by_key(|socket| socket.receive_queue) else {
         return lost.unwrap_or_else(|| Answer::unknown(&[SOCKETS, UDP]));
     };
@@ -66,20 +66,20 @@ const LOST_MIN_PERCENT: f64 = 1.0;
 
 /// Datagrams that were lost to a full buffer, now or since boot. Older programs count all errors
 /// together: nearly all of them are of that kind (`__udp_queue_rcv_skb` in net/ipv4/udp.c).
-fn lost(look: &Look<'_>) -> Option<Answer> {
-    let of = |fields: [Field; 2]| fields.into_iter().find_map(|field| look.top(field));
+fn lost(cx: &Context<'_>) -> Option<Answer> {
+    let of = |fields: [Field; 2]| fields.into_iter().find_map(|field| cx.top(field));
     let rate = of([Field::UdpBufferErrors, Field::UdpErrors]);
     let (lost, least, all) = match rate {
-        Some(rate) => (rate, LOST_MIN_PER_S, look.top(Field::UdpDatagrams)),
+        Some(rate) => (rate, LOST_MIN_PER_S, cx.top(Field::UdpDatagrams)),
         None => {
             let count = of([Field::UdpBufferErrorCount, Field::UdpErrorCount])?;
-            (count, LOST_MIN, look.top(Field::UdpDatagramCount))
+            (count, LOST_MIN, cx.top(Field::UdpDatagramCount))
         }
     };
     let arrived = all.as_ref().map_or(0.0, |all| all.value) + lost.value;
     let percent = lost.value / arrived.max(1.0) * 100.0;
     let much = lost.value >= least && percent >= LOST_MIN_PERCENT;
     let evidence = [Some(lost.clone()), all];
-    let evidence = evidence.iter().flatten().map(|seen| look.quote(seen)).collect();
+    let evidence = evidence.iter().flatten().map(|seen| cx.quote(seen)).collect();
     Some(Answer::when(much, 0.5, evidence).or_close(lost.value > 0.0))
 }

@@ -39,7 +39,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const REPLACED_MIN: f64 = 10.0;
 
 /// Does a disk report damage about itself?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     const MOST: [(Field, f64); 4] = [
         (Field::SmartFailed, 0.0),
         (Field::SmartUnreadable, 1.0),
@@ -48,14 +48,14 @@ fn judge(look: &Look<'_>) -> Answer {
     ];
     let (mut bad, mut fine) = (Vec::new(), Vec::new());
     for (field, least) in MOST {
-        let Some(seen) = look.top(field) else { continue };
+        let Some(seen) = cx.top(field) else { continue };
         let about = if seen.value >= least { &mut bad } else { &mut fine };
         let name = seen.field.about().name;
         let text = match field {
             Field::SmartFailed => format!("{name}: its test or verdict"),
             _ => format!("{name}: {}", write::number(seen.value)),
         };
-        let mut evidence = look.say(&seen, &text);
+        let mut evidence = cx.say(&seen, &text);
         // Damage stays, however long ago it came.
         (evidence.field, evidence.value) = (None, None);
         about.push(evidence);

@@ -34,8 +34,8 @@ const MOST_PERCENT: f64 = 30.0;
 const LISTED_MAX: usize = 3;
 
 /// Does a profile of another event than CPU time name a cause of it?
-fn judge(look: &Look<'_>) -> Answer {
-    let all = look.sorted(Field::EventPercent, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let all = cx.sorted(Field::EventPercent, |_| true);
     let Some(first) = all.first() else { return Answer::unknown(&[SYMBOLS]) };
     let event = first.subject.service().unwrap_or("the event").to_owned();
     let said = all.iter().take(LISTED_MAX).map(|seen| {
@@ -44,7 +44,7 @@ fn judge(look: &Look<'_>) -> Answer {
             other => other.to_string(),
         };
         let share = write::value(Unit::Percent, seen.value);
-        look.say(seen, &format!("{share} of the samples of {event}: {who}"))
+        cx.say(seen, &format!("{share} of the samples of {event}: {who}"))
     });
     Answer::when(first.value >= MOST_PERCENT, 0.3, said.collect())
 }

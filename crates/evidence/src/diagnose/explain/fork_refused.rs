@@ -38,11 +38,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Was a fork refused for want of memory?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(refused) = look.top(Field::ForkRefused) else {
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(refused) = cx.top(Field::ForkRefused) else {
         return Answer::unknown(&[KERNEL_LOG]);
     };
-    let lines = look.lines(Field::ForkRefused, |subject| *subject == refused.subject);
+    let lines = cx.lines(Field::ForkRefused, |subject| *subject == refused.subject);
     let times: usize = lines.iter().map(|line| line.points.len()).sum();
     let text = format!(
         "{} could not fork for want of memory, {}",
@@ -50,7 +50,7 @@ fn judge(look: &Look<'_>) -> Answer {
         write::counted(times as f64, "time", "times")
     );
     const PATH: &str = "/proc/sys/vm/overcommit_memory";
-    let setting = look.setting(PATH);
-    let setting = setting.map(|quote| look.cite(quote, &format!("{PATH}: {}", quote.text)));
-    Answer::yes(0.6, vec![look.say(&refused, &text)]).and(setting)
+    let setting = cx.setting(PATH);
+    let setting = setting.map(|quote| cx.cite(quote, &format!("{PATH}: {}", quote.text)));
+    Answer::yes(0.6, vec![cx.say(&refused, &text)]).and(setting)
 }

@@ -36,16 +36,16 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Does a server say that fsync of its log took too long?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::FsyncLate, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::FsyncLate, |_| true);
     let logged = lines.iter().filter_map(|line| {
-        let seen = look.highest(line)?;
+        let seen = cx.highest(line)?;
         let times = write::counted(line.points.len() as f64, "time", "times");
-        Some((look.say(&seen, &format!("{}: {times}", line.subject)), line.points.len()))
+        Some((cx.say(&seen, &format!("{}: {times}", line.subject)), line.points.len()))
     });
     let Some((first, _)) = logged.max_by_key(|(_, times)| *times) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
-    let longest = look.top(Field::FsyncTime).map(|seen| look.quote(&seen));
+    let longest = cx.top(Field::FsyncTime).map(|seen| cx.quote(&seen));
     Answer::yes(0.6, vec![first]).and(longest)
 }

@@ -17,7 +17,7 @@ macro_rules! mechanisms {
             pub(in crate::diagnose::explain) const EXPLANATION: Explanation = Explanation {
                 severity: Severity::Warning,
                 limits: &[T::GcPause, T::GcShare],
-                judge: |look| judged(look, Mechanism::$mechanism, $felt, $weight),
+                judge: |cx| judged(cx, Mechanism::$mechanism, $felt, $weight),
                 $($fields)*
             };
         })+
@@ -243,13 +243,13 @@ struct Reason {
 }
 
 /// The pauses of this mechanism. One that shows it in two ways counts once: its longest.
-fn with(look: &Look<'_>, wanted: Mechanism) -> Option<Reason> {
+fn with(cx: &Context<'_>, wanted: Mechanism) -> Option<Reason> {
     let of = |subject: &Subject| subject.mechanism() == Some(wanted);
     let mut best: Option<(f64, Reason)> = None;
     for field in [Field::GcPart, Field::GcCause, Field::GcTrouble] {
-        for line in look.lines(field, of) {
+        for line in cx.lines(field, of) {
             let sum: f64 = line.points.iter().map(|point| point.value).sum();
-            let Some(peak) = look.highest(&line) else { continue };
+            let Some(peak) = cx.highest(&line) else { continue };
             let count = line.points.len();
             let Some((all, found)) = &mut best else {
                 best = Some((sum, Reason { longest: peak, count, share: 1.0 }));
@@ -263,21 +263,21 @@ fn with(look: &Look<'_>, wanted: Mechanism) -> Option<Reason> {
         }
     }
     let (sum, reason) = best?;
-    let pauses = look.lines(Field::GcPause, |_| true);
+    let pauses = cx.lines(Field::GcPause, |_| true);
     let all: f64 = pauses.iter().flat_map(|line| &line.points).map(|point| point.value).sum();
     Some(Reason { share: if all > 0.0 { (sum / all).min(1.0) } else { 1.0 }, ..reason })
 }
 
 /// Whether Java stops for long for one of these: one such pause is felt, or they are most of the
 /// time in which it stood still, where that is much.
-fn judged(look: &Look<'_>, mechanism: Mechanism, felt: f64, weight: f64) -> Answer {
+fn judged(cx: &Context<'_>, mechanism: Mechanism, felt: f64, weight: f64) -> Answer {
     let known = [Field::GcPause, Field::GcTrouble, Field::GcPart];
-    if known.into_iter().all(|field| look.top(field).is_none()) {
+    if known.into_iter().all(|field| cx.top(field).is_none()) {
         return Answer::unknown(&[GC]);
     }
-    let Some(reason) = with(look, mechanism) else { return Answer::no(Vec::new()) };
-    let much = stood_still(look)
-        .is_some_and(|share| share * reason.share * 100.0 >= look.limit(T::GcShare) / 2.0);
+    let Some(reason) = with(cx, mechanism) else { return Answer::no(Vec::new()) };
+    let much = stood_still(cx)
+        .is_some_and(|share| share * reason.share * 100.0 >= cx.limit(T::GcShare) / 2.0);
     let text = format!(
         "{}: {}, {:.0} % of the time of all pauses, the longest {}",
         reason.longest.subject.part_name().unwrap_or_default(),
@@ -285,7 +285,7 @@ fn judged(look: &Look<'_>, mechanism: Mechanism, felt: f64, weight: f64) -> Answ
         reason.share * 100.0,
         write::milliseconds(reason.longest.value)
     );
-    let evidence = vec![look.say(&reason.longest, &text)];
-    let long = reason.longest.value >= look.limit(T::GcPause) * felt;
+    let evidence = vec![cx.say(&reason.longest, &text)];
+    let long = reason.longest.value >= cx.limit(T::GcPause) * felt;
     Answer::when(much || long, weight * reason.share, evidence)
 }

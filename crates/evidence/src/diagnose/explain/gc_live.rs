@@ -40,8 +40,8 @@ const FULL_MIN_SHARE: f64 = 0.6;
 const RISES_MIN_SHARE: f64 = 0.8;
 
 /// Does what is left after full collections grow?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::GcHeapAfter, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::GcHeapAfter, |_| true);
     let long = lines.iter().max_by_key(|line| line.points.len());
     let Some(line) = long.filter(|line| line.points.len() >= COLLECTIONS_MIN) else {
         return Answer::unknown(&[GC]);
@@ -50,7 +50,7 @@ fn judge(look: &Look<'_>) -> Answer {
     let (Some(first), Some(last)) = (values.first(), values.last()) else {
         return Answer::unknown(&[GC]);
     };
-    let size = look.peak(Field::GcHeapSize, &line.subject).map_or(f64::INFINITY, |seen| seen.value);
+    let size = cx.peak(Field::GcHeapSize, &line.subject).map_or(f64::INFINITY, |seen| seen.value);
     let rises = values.windows(2).filter(|pair| pair[1] > pair[0]).count();
     let steady = rises as f64 >= (values.len() - 1) as f64 * RISES_MIN_SHARE;
     let text = format!(
@@ -60,7 +60,7 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(*last),
         write::bytes(size)
     );
-    let Some(peak) = look.highest(line) else { return Answer::unknown(&[GC]) };
+    let Some(peak) = cx.highest(line) else { return Answer::unknown(&[GC]) };
     let much = *last >= first * GROWTH_MIN_FACTOR && *last >= size * FULL_MIN_SHARE;
-    Answer::when(steady && much, 0.9, vec![look.say(&peak, &text)])
+    Answer::when(steady && much, 0.9, vec![cx.say(&peak, &text)])
 }

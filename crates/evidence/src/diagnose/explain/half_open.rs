@@ -36,10 +36,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Are many connections half open?
-fn judge(look: &Look<'_>) -> Answer {
-    let open = Connections::of(look, SocketState::SynReceived, "SYN_RECV");
+fn judge(cx: &Context<'_>) -> Answer {
+    let open = Connections::of(cx, SocketState::SynReceived, "SYN_RECV");
     let Some(open) = open else { return Answer::unknown(&[SOCKETS]) };
     let port = open.listed.first().and_then(|socket| socket.local.rsplit(':').next());
     let port = port.map_or_else(String::new, |port| format!("to port {port} "));
-    open.outnumber(look, &format!("{port}half open (SYN-RECV)"), 0.5)
+    open.outnumber(cx, &format!("{port}half open (SYN-RECV)"), 0.5)
 }

@@ -35,15 +35,12 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Does a program say that its heap is full?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::HeapErrors, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::HeapErrors, |_| true);
     let Some(line) = lines.iter().max_by_key(|line| line.points.len()) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
-    let Some(seen) = look.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
+    let Some(seen) = cx.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
     let times = write::counted(line.points.len() as f64, "time", "times");
-    Answer::yes(
-        0.5,
-        vec![look.say(&seen, &format!("{}: its heap was full, {times}", line.subject))],
-    )
+    Answer::yes(0.5, vec![cx.say(&seen, &format!("{}: its heap was full, {times}", line.subject))])
 }

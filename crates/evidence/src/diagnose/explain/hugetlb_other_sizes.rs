@@ -30,11 +30,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Do HugeTLB pages of another size than the default hold much memory?
-fn judge(look: &Look<'_>) -> Answer {
-    let (Some(all), Some(total)) = (look.state(Field::HugetlbAll), look.memory_bytes()) else {
+fn judge(cx: &Context<'_>) -> Answer {
+    let (Some(all), Some(total)) = (cx.state(Field::HugetlbAll), cx.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
-    let Some(pool) = look.state(Field::HugetlbTotal) else { return Answer::unknown(&[MEMINFO]) };
+    let Some(pool) = cx.state(Field::HugetlbTotal) else { return Answer::unknown(&[MEMINFO]) };
     let other = (all.value - pool.value).max(0.0);
     let percent = other / total * 100.0;
     let text = format!(
@@ -44,6 +44,6 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(pool.value),
         write::bytes(other)
     );
-    let evidence = vec![look.derive(&all, &text)];
-    Answer::when(percent >= look.limit(T::HugetlbUnused), percent / 100.0, evidence)
+    let evidence = vec![cx.derive(&all, &text)];
+    Answer::when(percent >= cx.limit(T::HugetlbUnused), percent / 100.0, evidence)
 }

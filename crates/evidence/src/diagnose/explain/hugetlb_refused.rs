@@ -39,38 +39,38 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// The server of a quantity that it logged, with what it asked for.
-fn refused(look: &Look<'_>) -> Option<Seen> {
+fn refused(cx: &Context<'_>) -> Option<Seen> {
     let all = [Field::HugeRefused, Field::HugeForgone, Field::MemoryRefused];
     let found = |field: Field| {
-        let seen = look.top(field)?;
+        let seen = cx.top(field)?;
         // Memory that was refused is of the pool where a pool stands beside it.
-        let pool = field != Field::MemoryRefused || pool_bytes(look, &seen.subject).is_some();
+        let pool = field != Field::MemoryRefused || pool_bytes(cx, &seen.subject).is_some();
         (seen.value > 0.0 && pool).then_some(seen)
     };
-    all.into_iter().find_map(found).or_else(|| unused(look))
+    all.into_iter().find_map(found).or_else(|| unused(cx))
 }
 
 /// Of what a server asked for: less than so much in huge pages is a part of it.
 const PART: f64 = 0.98;
 
 /// A server that has no huge page, or not as many as it asked for.
-fn unused(look: &Look<'_>) -> Option<Seen> {
-    let used = look.top(Field::HugeUsed)?;
-    let wanted = look.peak(Field::MemoryWanted, &used.subject)?;
+fn unused(cx: &Context<'_>) -> Option<Seen> {
+    let used = cx.top(Field::HugeUsed)?;
+    let wanted = cx.peak(Field::MemoryWanted, &used.subject)?;
     (used.value < wanted.value * PART).then_some(used)
 }
 
 /// The pool, as the server or the kernel says.
-fn pool_bytes(look: &Look<'_>, server: &Subject) -> Option<Seen> {
-    let own = look.peak(Field::HugePool, server);
-    own.or_else(|| look.state(Field::HugetlbTotal)).filter(|pool| pool.value > 0.0)
+fn pool_bytes(cx: &Context<'_>, server: &Subject) -> Option<Seen> {
+    let own = cx.peak(Field::HugePool, server);
+    own.or_else(|| cx.state(Field::HugetlbTotal)).filter(|pool| pool.value > 0.0)
 }
 
 /// Was a server refused the HugeTLB pages that it asked for?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(seen) = refused(look) else { return Answer::unknown(&[MEMINFO]) };
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(seen) = refused(cx) else { return Answer::unknown(&[MEMINFO]) };
     let server = &seen.subject;
-    let wanted = look.peak(Field::MemoryWanted, server);
+    let wanted = cx.peak(Field::MemoryWanted, server);
     let part = seen.field == Field::HugeUsed && seen.value > 0.0;
     let text = match &wanted {
         Some(wanted) if part => {
@@ -80,21 +80,21 @@ fn judge(look: &Look<'_>) -> Answer {
         Some(wanted) => format!("{server} asked for {} and got none", write::bytes(wanted.value)),
         None => format!("{server} got no huge pages"),
     };
-    let answer = Answer::yes(0.6, vec![look.say(&seen, &text)]);
-    let pool = pool_bytes(look, server);
+    let answer = Answer::yes(0.6, vec![cx.say(&seen, &text)]);
+    let pool = pool_bytes(cx, server);
     let small = wanted.as_ref().zip(pool.as_ref()).map(|(wanted, pool)| {
         let (want, has) = (write::bytes(wanted.value), write::bytes(pool.value));
         let text = match wanted.value > pool.value {
             true => format!("the pool has {has}: too small for {want}"),
             false => format!("the pool has {has}: large enough for {want}"),
         };
-        look.derive(pool, &text)
+        cx.derive(pool, &text)
     });
-    let lock = look.peak(Field::MemlockLimit, server).map(|limit| {
+    let lock = cx.peak(Field::MemlockLimit, server).map(|limit| {
         let text = format!("it may lock {} of memory", write::bytes(limit.value));
-        look.say(&limit, &text)
+        cx.say(&limit, &text)
     });
-    answer.and(small).and(lock).mended_by(cure(look, server, wanted.as_ref()))
+    answer.and(small).and(lock).mended_by(cure(cx, server, wanted.as_ref()))
 }
 
 /// Room beside what the server asked for, as it asks for a little more when it starts.
@@ -102,17 +102,17 @@ const HEADROOM_PERCENT: f64 = 2.0;
 
 /// The step that gives it the pages: a larger pool where that is too small, else the limit of
 /// locked memory where that is.
-fn cure(look: &Look<'_>, server: &Subject, wanted: Option<&Seen>) -> Vec<Remedy> {
+fn cure(cx: &Context<'_>, server: &Subject, wanted: Option<&Seen>) -> Vec<Remedy> {
     let find = |reach: Reach| EXPLANATION.remedies.iter().find(|remedy| remedy.reach == reach);
     let (Some(service), Some(machine)) = (find(Reach::Service), find(Reach::Machine)) else {
         return Vec::new();
     };
     let Some(wanted) = wanted.map(|seen| seen.value) else { return Vec::new() };
-    if look.peak(Field::MemlockLimit, server).is_some_and(|limit| limit.value < wanted) {
+    if cx.peak(Field::MemlockLimit, server).is_some_and(|limit| limit.value < wanted) {
         return vec![service.clone()];
     }
-    let pool = pool_bytes(look, server);
-    let page = look.state(Field::HugetlbPage).filter(|page| page.value > 0.0);
+    let pool = pool_bytes(cx, server);
+    let page = cx.state(Field::HugetlbPage).filter(|page| page.value > 0.0);
     match (pool, page) {
         (Some(pool), Some(page)) if pool.value < wanted => {
             let pages = (wanted * (1.0 + HEADROOM_PERCENT / 100.0) / page.value).ceil();

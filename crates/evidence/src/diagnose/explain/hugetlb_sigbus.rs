@@ -32,11 +32,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Did a process die of SIGBUS beside a HugeTLB pool?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(died) = look.top(Field::ServerSigbus) else { return Answer::unknown(&[KERNEL_LOG]) };
-    let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value > 0.0);
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(died) = cx.top(Field::ServerSigbus) else { return Answer::unknown(&[KERNEL_LOG]) };
+    let pool = cx.state(Field::HugetlbTotal).filter(|pool| pool.value > 0.0);
     let text = format!("a process of {} died of SIGBUS", died.subject);
-    let evidence = vec![look.say(&died, &text)];
+    let evidence = vec![cx.say(&died, &text)];
     let Some(pool) = pool else {
         let text = "whether there is a HugeTLB pool is not known: a file that became shorter, or a \
                     disk that fails, gives SIGBUS as well";
@@ -45,5 +45,5 @@ fn judge(look: &Look<'_>) -> Answer {
     let why = "a page is charged to the cgroup when it is touched: above its limit the kernel \
                sends SIGBUS, whatever the pool has left";
     let text = format!("there is a HugeTLB pool of {}", write::bytes(pool.value));
-    Answer::yes(0.7, evidence).and([look.say(&pool, &text), Evidence::derived(why)])
+    Answer::yes(0.7, evidence).and([cx.say(&pool, &text), Evidence::derived(why)])
 }

@@ -38,11 +38,11 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Was a program refused an inotify watch or instance?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(seen) = look.top(Field::WatchErrors) else {
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(seen) = cx.top(Field::WatchErrors) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
-    let lines = look.lines(Field::WatchErrors, |_| true);
+    let lines = cx.lines(Field::WatchErrors, |_| true);
     let times: usize = lines.iter().map(|line| line.points.len()).sum();
     let text = format!(
         "a program was refused an inotify watch, {}",
@@ -50,8 +50,8 @@ fn judge(look: &Look<'_>) -> Answer {
     );
     let paths = ["max_user_watches", "max_user_instances"];
     let settings = paths.iter().filter_map(|name| {
-        let quote = look.setting(&format!("/proc/sys/fs/inotify/{name}"))?;
-        Some(look.cite(quote, &format!("fs.inotify.{name}: {}", quote.text)))
+        let quote = cx.setting(&format!("/proc/sys/fs/inotify/{name}"))?;
+        Some(cx.cite(quote, &format!("fs.inotify.{name}: {}", quote.text)))
     });
-    Answer::yes(0.5, vec![look.say(&seen, &text)]).and(settings)
+    Answer::yes(0.5, vec![cx.say(&seen, &text)]).and(settings)
 }

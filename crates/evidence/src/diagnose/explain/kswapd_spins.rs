@@ -47,9 +47,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const FREE_MIN_PERCENT: f64 = 50.0;
 
 /// Does kswapd work though much memory is free?
-fn judge(look: &Look<'_>) -> Answer {
-    let kswapd = daemon(look, "kswapd");
-    let free = look.lowest_of(Field::MemFree).zip(look.memory_bytes());
+fn judge(cx: &Context<'_>) -> Answer {
+    let kswapd = daemon(cx, "kswapd");
+    let free = cx.lowest_of(Field::MemFree).zip(cx.memory_bytes());
     let Some((free, total)) = free else { return Answer::unknown(&[MEMORY]) };
     if !kswapd.is_yes() {
         return kswapd;
@@ -57,5 +57,5 @@ fn judge(look: &Look<'_>) -> Answer {
     let percent = free.value / total * 100.0;
     let text = format!("{} ({percent:.0} % of all)", write::sentence(&free));
     let much = percent >= FREE_MIN_PERCENT;
-    Answer::when(much, 0.6, kswapd.evidence).and([look.say(&free, &text)])
+    Answer::when(much, 0.6, kswapd.evidence).and([cx.say(&free, &text)])
 }

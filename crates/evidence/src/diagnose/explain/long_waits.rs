@@ -27,12 +27,12 @@ const LONG_MS: f64 = 100.0;
 const EVENTS_MIN: f64 = 100.0;
 
 /// Does a tracing tool show long waits?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(slow) = look.top(Field::Latency99) else {
-        return one_by_one(look).unwrap_or_else(|| Answer::unknown(&[TRACED]));
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(slow) = cx.top(Field::Latency99) else {
+        return one_by_one(cx).unwrap_or_else(|| Answer::unknown(&[TRACED]));
     };
-    let events = look.peak(Field::LatencyEvents, &slow.subject).map_or(0.0, |seen| seen.value);
-    let of = |field: Field| look.peak(field, &slow.subject);
+    let events = cx.peak(Field::LatencyEvents, &slow.subject).map_or(0.0, |seen| seen.value);
+    let of = |field: Field| cx.peak(field, &slow.subject);
     let parts = of(Field::LatencyMedian).zip(of(Field::LatencyMost)).map(|(median, most)| {
         format!(
             "; half within {}, all within {}",
@@ -47,7 +47,7 @@ fn judge(look: &Look<'_>) -> Answer {
         parts.unwrap_or_default()
     );
     let long = slow.value >= LONG_MS && events >= EVENTS_MIN;
-    Answer::when(long, 0.4, vec![look.say(&slow, &text)])
+    Answer::when(long, 0.4, vec![cx.say(&slow, &text)])
 }
 
 /// Calls that are there to wait.
@@ -71,9 +71,9 @@ const WAITING: [&str; 16] = [
 ];
 
 /// The longest event of a list of them.
-fn one_by_one(look: &Look<'_>) -> Option<Answer> {
+fn one_by_one(cx: &Context<'_>) -> Option<Answer> {
     const LISTED: [Field; 3] = [Field::ProcRequest, Field::RunDelayEvent, Field::SyscallLongest];
     let works = |subject: &Subject| !WAITING.contains(&subject.to_string().as_str());
-    let longest = most(LISTED.into_iter().filter_map(|field| look.top_of(field, works)))?;
-    Some(Answer::when(longest.value >= LONG_MS, 0.4, vec![look.quote(&longest)]))
+    let longest = most(LISTED.into_iter().filter_map(|field| cx.top_of(field, works)))?;
+    Some(Answer::when(longest.value >= LONG_MS, 0.4, vec![cx.quote(&longest)]))
 }

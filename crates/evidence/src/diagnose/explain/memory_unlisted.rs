@@ -53,8 +53,8 @@ const UNLISTED_MIN_PERCENT: f64 = 25.0;
 const UNLISTED_MIN_BYTES: f64 = 1_073_741_824.0;
 
 /// Is much memory in nothing that the kernel lists?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(account) = machine::memory::account(look) else { return Answer::unknown(&[MEMINFO]) };
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(account) = machine::memory::account(cx) else { return Answer::unknown(&[MEMINFO]) };
     let percent = account.unlisted / account.total * 100.0;
     // A listing that was cut short may leave out the kernel's own objects.
     let known = match account.held_by {
@@ -75,9 +75,9 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(account.unlisted),
         write::bytes(account.total)
     );
-    let Some(total) = look.state(Field::MemTotal) else { return Answer::unknown(&[MEMINFO]) };
+    let Some(total) = cx.state(Field::MemTotal) else { return Answer::unknown(&[MEMINFO]) };
     let much = percent >= UNLISTED_MIN_PERCENT && account.unlisted >= UNLISTED_MIN_BYTES;
-    let evidence = vec![look.derive(&total, &text)];
+    let evidence = vec![cx.derive(&total, &text)];
     let answer = Answer::when(much, percent / 100.0, evidence);
-    answer.or_close(look.is_close(percent, UNLISTED_MIN_PERCENT))
+    answer.or_close(cx.is_close(percent, UNLISTED_MIN_PERCENT))
 }

@@ -42,13 +42,13 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const WAITING_MIN: f64 = 2.0;
 
 /// Do sessions wait for a lock on a table or schema?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(waiting) = look.top(Field::LockWaiters) else { return Answer::unknown(&[SESSIONS]) };
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(waiting) = cx.top(Field::LockWaiters) else { return Answer::unknown(&[SESSIONS]) };
     let lock = match &waiting.subject {
         Subject::Part { name, .. } => name.clone(),
         other => other.to_string(),
     };
-    let longest = look.top(Field::SessionWait);
+    let longest = cx.top(Field::SessionWait);
     let for_long = longest.as_ref().map_or_else(String::new, |longest| {
         format!(", the longest for {}", write::milliseconds(longest.value))
     });
@@ -57,29 +57,29 @@ fn judge(look: &Look<'_>) -> Answer {
         write::counted(waiting.value, "session waits", "sessions wait")
     );
     let many = waiting.value >= WAITING_MIN;
-    let answer = Answer::when(many, 0.6, vec![look.say(&waiting, &text)]);
-    answer.backed(first(look)).backed(holder(look, longest.as_ref()))
+    let answer = Answer::when(many, 0.6, vec![cx.say(&waiting, &text)]);
+    answer.backed(first(cx)).backed(holder(cx, longest.as_ref()))
 }
 
 /// The statement that has waited longest: the others queue behind it.
-fn first(look: &Look<'_>) -> Option<Evidence> {
+fn first(cx: &Context<'_>) -> Option<Evidence> {
     let of_statement = |subject: &Subject| matches!(subject, Subject::Threads { .. });
-    let seen = look.top_of(Field::SessionWait, of_statement)?;
+    let seen = cx.top_of(Field::SessionWait, of_statement)?;
     let Subject::Threads { what, .. } = &seen.subject else { return None };
-    let sessions = look.peak(Field::SessionsIn, &seen.subject).map_or(1.0, |seen| seen.value);
+    let sessions = cx.peak(Field::SessionsIn, &seen.subject).map_or(1.0, |seen| seen.value);
     let text =
         format!("the first to wait: {what} ({})", write::counted(sessions, "session", "sessions"));
-    Some(look.say(&seen, &text))
+    Some(cx.say(&seen, &text))
 }
 
 /// A session that has been idle for longer than the others wait.
-fn holder(look: &Look<'_>, longest: Option<&Seen>) -> Option<Evidence> {
-    let idle = look.top(Field::SessionIdle)?;
+fn holder(cx: &Context<'_>, longest: Option<&Seen>) -> Option<Evidence> {
+    let idle = cx.top(Field::SessionIdle)?;
     let longer = longest.is_none_or(|wait| idle.value >= wait.value);
     let text = format!(
         "{} has been idle for {}, longer than they wait: it may hold the table",
         idle.subject,
         write::milliseconds(idle.value)
     );
-    longer.then(|| look.say(&idle, &text))
+    longer.then(|| cx.say(&idle, &text))
 }

@@ -41,9 +41,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const WAIT_MIN_MS: f64 = 10.0;
 
 /// Do clients of a pool wait for a connection to the server?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(wait) = look.top(Field::PoolWait) else { return Answer::unknown(&[SERVER_LOG]) };
-    let query = look.peak(Field::PoolQuery, &wait.subject);
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(wait) = cx.top(Field::PoolWait) else { return Answer::unknown(&[SERVER_LOG]) };
+    let query = cx.peak(Field::PoolQuery, &wait.subject);
     let own = query.as_ref().map_or(0.0, |query| query.value);
     let text = format!(
         "{}: a client waits {} on average for a connection to the server",
@@ -51,6 +51,6 @@ fn judge(look: &Look<'_>) -> Answer {
         write::milliseconds(wait.value)
     );
     let long = wait.value >= WAIT_MIN_MS && wait.value > own;
-    let query = query.map(|query| look.quote(&query));
-    Answer::when(long, 0.5, vec![look.say(&wait, &text)]).backed(query)
+    let query = query.map(|query| cx.quote(&query));
+    Answer::when(long, 0.5, vec![cx.say(&wait, &text)]).backed(query)
 }

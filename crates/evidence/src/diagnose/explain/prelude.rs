@@ -3,8 +3,8 @@
 pub(super) use super::sockets::{Connections, in_state, most_named, observed};
 pub(super) use crate::diagnose::answer::{Answer, Evidence};
 pub(super) use crate::diagnose::cause::{Cause, Severity};
+pub(super) use crate::diagnose::context::{Context, Line};
 pub(super) use crate::diagnose::explanation::Explanation;
-pub(super) use crate::diagnose::look::{Line, Look};
 pub(super) use crate::diagnose::machine;
 pub(super) use crate::diagnose::missing::*;
 pub(super) use crate::diagnose::remedy::{Reach, Remedy, When};

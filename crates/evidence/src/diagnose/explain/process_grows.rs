@@ -62,8 +62,8 @@ fn growth(line: &Line) -> Option<(f64, f64)> {
 }
 
 /// Does a process take more and more memory?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.all_readings(Field::ProcRss);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.all_readings(Field::ProcRss);
     let read_again = lines.iter().filter(|line| line.points.len() >= READINGS_MIN);
     let mut most: Option<(f64, f64, &Line)> = None;
     let mut seen_any = false;
@@ -77,7 +77,7 @@ fn judge(look: &Look<'_>) -> Answer {
     let Some((first, last, line)) = most else {
         return if seen_any { Answer::no(Vec::new()) } else { Answer::unknown(&[PROCESS_MEMORY]) };
     };
-    let Some(peak) = look.highest(line) else { return Answer::unknown(&[PROCESS_MEMORY]) };
+    let Some(peak) = cx.highest(line) else { return Answer::unknown(&[PROCESS_MEMORY]) };
     let text = format!(
         "{}: resident memory grew from {} to {} within {} readings",
         line.subject,
@@ -86,6 +86,6 @@ fn judge(look: &Look<'_>) -> Answer {
         line.points.len()
     );
     let much = last - first >= GROWTH_MIN_BYTES && last >= first.max(1.0) * GROWTH_MIN_FACTOR;
-    let share = look.memory_bytes().map_or(0.5, |total| (last - first) / total);
-    Answer::when(much, share, vec![look.say(&peak, &text)])
+    let share = cx.memory_bytes().map_or(0.5, |total| (last - first) / total);
+    Answer::when(much, share, vec![cx.say(&peak, &text)])
 }

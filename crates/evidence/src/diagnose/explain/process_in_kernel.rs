@@ -36,15 +36,15 @@ const SYSTEM_MIN_PERCENT: f64 = 70.0;
 const MOSTLY_PERCENT: f64 = 60.0;
 
 /// Does a process spend most of its CPU time in the kernel?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     // Where the machine's own states are known, what the kernel does is asked from there.
-    if look.kernel(&Subject::Machine).is_some() {
+    if cx.kernel(&Subject::Machine).is_some() {
         return Answer::unknown(&[]);
     }
-    let Some(most) = look.top_mean(Field::ProcSystem) else {
-        return counted(look).unwrap_or_else(|| Answer::unknown(&[PROCESSES]));
+    let Some(most) = cx.top_mean(Field::ProcSystem) else {
+        return counted(cx).unwrap_or_else(|| Answer::unknown(&[PROCESSES]));
     };
-    let user = look.mean_at(Field::ProcUser, &most.subject).map_or(0.0, |seen| seen.value);
+    let user = cx.mean_at(Field::ProcUser, &most.subject).map_or(0.0, |seen| seen.value);
     let percent = most.value / (most.value + user).max(1.0) * 100.0;
     let text = format!(
         "{}: {} of a CPU in the kernel, {percent:.0} % of its CPU time",
@@ -52,26 +52,26 @@ fn judge(look: &Look<'_>) -> Answer {
         write::value(Unit::Percent, most.value)
     );
     let beside = [Field::ProcMinorFaults, Field::ProcMajorFaults, Field::ContextSwitches];
-    let beside = beside.into_iter().filter_map(|field| look.mean_at(field, &most.subject));
-    let beside = beside.filter(|seen| seen.value >= RATE_MIN_PER_S).map(|seen| look.quote(&seen));
+    let beside = beside.into_iter().filter_map(|field| cx.mean_at(field, &most.subject));
+    let beside = beside.filter(|seen| seen.value >= RATE_MIN_PER_S).map(|seen| cx.quote(&seen));
     // Threads of the kernel have no time outside of it, and findings of their own.
     let program = user > 0.0;
     let much = program && most.value >= SYSTEM_MIN_PERCENT && percent >= MOSTLY_PERCENT;
-    Answer::when(much, 0.5, vec![look.say(&most, &text)]).backed(beside)
+    Answer::when(much, 0.5, vec![cx.say(&most, &text)]).backed(beside)
 }
 
 /// Fewer events a second take no time worth a word.
 const RATE_MIN_PER_S: f64 = 1_000.0;
 
 /// The same of a command that `perf stat` ran.
-fn counted(look: &Look<'_>) -> Option<Answer> {
+fn counted(cx: &Context<'_>) -> Option<Answer> {
     const SECOND_MS: f64 = 1_000.0;
-    let (system, user) = (look.state(Field::PerfSystem)?, look.state(Field::PerfUser)?);
+    let (system, user) = (cx.state(Field::PerfSystem)?, cx.state(Field::PerfUser)?);
     let percent = system.value / (system.value + user.value).max(1.0) * 100.0;
     let text = format!(
         "the command used {} in the kernel, {percent:.0} % of its CPU time",
         write::milliseconds(system.value)
     );
     let much = system.value >= SECOND_MS && percent >= MOSTLY_PERCENT;
-    Some(Answer::when(much, 0.4, vec![look.say(&system, &text)]))
+    Some(Answer::when(much, 0.4, vec![cx.say(&system, &text)]))
 }

@@ -35,12 +35,12 @@ const STARTS_MIN: f64 = 3.0;
 const LISTED_MAX: usize = 3;
 
 /// Does a trace show programs that are started again and again?
-fn judge(look: &Look<'_>) -> Answer {
-    let started = look.sorted(Field::ProcStarts, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let started = cx.sorted(Field::ProcStarts, |_| true);
     let Some(most) = started.first() else { return Answer::unknown(&[TRACED]) };
     let listed = started.iter().take(LISTED_MAX).map(|seen| {
         let times = write::counted(seen.value, "time", "times");
-        look.say(seen, &format!("{}: started {times}", seen.subject))
+        cx.say(seen, &format!("{}: started {times}", seen.subject))
     });
     Answer::when(most.value >= STARTS_MIN, 0.3, listed.collect())
 }

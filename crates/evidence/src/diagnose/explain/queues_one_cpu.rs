@@ -45,8 +45,8 @@ const MOST_PERCENT: f64 = 90.0;
 const COUNT_MIN: f64 = 1_000_000.0;
 
 /// The device that a line of interrupts is of, without the number of its queue.
-fn device(look: &Look<'_>, line: &str) -> Option<String> {
-    let quote = look.setting(&device_setting(line))?;
+fn device(cx: &Context<'_>, line: &str) -> Option<String> {
+    let quote = cx.setting(&device_setting(line))?;
     let name = quote.text.split_whitespace().last()?;
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let stem = stem.trim_end_matches(['-', '.', ':', '_', 'q', 'Q']);
@@ -64,42 +64,42 @@ struct Device {
 const CPUS_MIN: usize = 4;
 
 /// Whether one CPU took nearly all packets from the cards (`/proc/net/softnet_stat`).
-fn packets(look: &Look<'_>) -> Option<Answer> {
-    let counts: Vec<Seen> = look.sorted(Field::SoftnetPacketCount, |_| true);
+fn packets(cx: &Context<'_>) -> Option<Answer> {
+    let counts: Vec<Seen> = cx.sorted(Field::SoftnetPacketCount, |_| true);
     let all: f64 = counts.iter().map(|seen| seen.value).sum();
     let most = counts.iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
     let percent = most.value / all.max(1.0) * 100.0;
     let text = format!("{}: {percent:.0} % of the packets of {} CPUs", most.subject, counts.len());
-    let mut evidence = look.derive(most, &text);
+    let mut evidence = cx.derive(most, &text);
     (evidence.field, evidence.value) = (None, None);
     let alone = percent >= MOST_PERCENT && all >= COUNT_MIN && counts.len() >= CPUS_MIN;
     alone.then(|| Answer::yes(0.4, vec![evidence]))
 }
 
 /// Do all queues of a device interrupt one CPU?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     // The CPUs' own time in interrupts says it better than counts since boot.
-    let timed = look.lines(Field::CpuSoftirq, |subject| matches!(subject, Subject::Cpu(_)));
+    let timed = cx.lines(Field::CpuSoftirq, |subject| matches!(subject, Subject::Cpu(_)));
     if timed.len() > 1 {
         return Answer::unknown(&[]);
     }
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut first = None;
-    for line in look.lines(Field::IrqCount, |_| true) {
+    for line in cx.lines(Field::IrqCount, |_| true) {
         let Subject::Vector { name, cpu: Some(cpu) } = &line.subject else { continue };
-        let Some(of) = device(look, name) else { continue };
+        let Some(of) = device(cx, name) else { continue };
         let points = line.points.iter().map(|point| point.value);
         let count = points.clone().fold(0.0, f64::max);
         let device = devices.entry(of).or_default();
         device.lines.insert(name.clone());
         *device.cpus.entry(*cpu).or_default() += count;
-        first = first.or_else(|| look.highest(&line));
+        first = first.or_else(|| cx.highest(&line));
     }
     devices.retain(|_, device| device.lines.len() >= LINES_MIN && device.cpus.len() > 1);
     let sum = |device: &Device| device.cpus.values().sum::<f64>();
     let busiest = devices.iter().max_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
     let (Some((name, device)), Some(seen)) = (busiest, first) else {
-        return packets(look).unwrap_or_else(|| Answer::unknown(&[INTERRUPT_LINES]));
+        return packets(cx).unwrap_or_else(|| Answer::unknown(&[INTERRUPT_LINES]));
     };
     let all = sum(device);
     let Some((cpu, most)) = device.cpus.iter().max_by(|a, b| a.1.total_cmp(b.1)) else {
@@ -111,7 +111,7 @@ fn judge(look: &Look<'_>) -> Answer {
         device.lines.len(),
         device.cpus.len()
     );
-    let mut evidence = look.derive(&seen, &text);
+    let mut evidence = cx.derive(&seen, &text);
     // Where all of them go now, too, unless somebody spread them since.
     (evidence.field, evidence.value) = (None, None);
     let alone = percent >= MOST_PERCENT && all >= COUNT_MIN;

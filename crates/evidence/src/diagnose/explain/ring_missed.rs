@@ -38,15 +38,15 @@ const MISSED_MIN_PERCENT: f64 = 0.05;
 const MISSED_MIN: f64 = 10_000.0;
 
 /// Did an interface miss many packets since boot?
-fn judge(look: &Look<'_>) -> Answer {
-    if look.top(Field::NetRxFifo).or_else(|| look.top(Field::NetRxDrops)).is_some() {
+fn judge(cx: &Context<'_>) -> Answer {
+    if cx.top(Field::NetRxFifo).or_else(|| cx.top(Field::NetRxDrops)).is_some() {
         return Answer::unknown(&[]);
     }
-    let lost = [Field::NetMissedCount, Field::NetRxDropCount].map(|field| look.top(field));
+    let lost = [Field::NetMissedCount, Field::NetRxDropCount].map(|field| cx.top(field));
     let Some(missed) = most(lost.into_iter().flatten()) else {
         return Answer::unknown(&[NETWORK]);
     };
-    let Some(got) = look.peak(Field::NetRxPacketCount, &missed.subject) else {
+    let Some(got) = cx.peak(Field::NetRxPacketCount, &missed.subject) else {
         return Answer::unknown(&[NETWORK]);
     };
     let (how, least) = match missed.field {
@@ -59,7 +59,7 @@ fn judge(look: &Look<'_>) -> Answer {
         missed.subject,
         write::number(missed.value)
     );
-    let mut evidence = look.say(&missed, &text);
+    let mut evidence = cx.say(&missed, &text);
     // So large a share of all time is no count of long ago.
     (evidence.field, evidence.value) = (None, None);
     let much = percent >= least && missed.value >= MISSED_MIN;

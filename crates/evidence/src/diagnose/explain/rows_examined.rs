@@ -36,11 +36,11 @@ const ROWS_MIN: f64 = 100_000.0;
 const FACTOR_MIN: f64 = 1_000.0;
 
 /// Do statements look at far more rows than they give back?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(most) = look.top(Field::StatementExamined) else {
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(most) = cx.top(Field::StatementExamined) else {
         return Answer::unknown(&[PG_STATEMENTS]);
     };
-    let sent = look.peak(Field::StatementSent, &most.subject).map_or(0.0, |sent| sent.value);
+    let sent = cx.peak(Field::StatementSent, &most.subject).map_or(0.0, |sent| sent.value);
     let text = format!(
         "{}: {} rows examined for {} that it sent",
         most.subject,
@@ -48,5 +48,5 @@ fn judge(look: &Look<'_>) -> Answer {
         write::number(sent)
     );
     let much = most.value >= ROWS_MIN && most.value >= sent.max(1.0) * FACTOR_MIN;
-    Answer::when(much, 0.4, vec![look.say(&most, &text)])
+    Answer::when(much, 0.4, vec![cx.say(&most, &text)])
 }

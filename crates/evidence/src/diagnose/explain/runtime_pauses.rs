@@ -29,10 +29,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Does a program of Go or JavaScript stop for long to collect garbage?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(longest) = look.top(Field::RuntimePause) else { return Answer::unknown(&[GC]) };
-    let heap = look.peak(Field::RuntimeHeapAfter, &longest.subject).map(|seen| look.quote(&seen));
-    let limit = look.limit(T::GcPause);
-    let evidence = vec![look.quote(&longest)];
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(longest) = cx.top(Field::RuntimePause) else { return Answer::unknown(&[GC]) };
+    let heap = cx.peak(Field::RuntimeHeapAfter, &longest.subject).map(|seen| cx.quote(&seen));
+    let limit = cx.limit(T::GcPause);
+    let evidence = vec![cx.quote(&longest)];
     Answer::when(longest.value >= limit, 0.5, evidence).backed(heap)
 }

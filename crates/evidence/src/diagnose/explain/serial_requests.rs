@@ -44,12 +44,12 @@ const RATE_MIN_PER_S: f64 = 500.0;
 const BUSY_MIN_PERCENT: f64 = 60.0;
 
 /// Do programs wait for one request after the other on a fast disk?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     let disk = |subject: &Subject| matches!(subject, Subject::Disk(_));
-    let Some(busiest) = look.top_of(Field::DiskBusy, disk) else {
+    let Some(busiest) = cx.top_of(Field::DiskBusy, disk) else {
         return Answer::unknown(&[DISKS]);
     };
-    let of = |field: Field| look.peak(field, &busiest.subject).map(|seen| seen.value);
+    let of = |field: Field| cx.peak(field, &busiest.subject).map(|seen| seen.value);
     let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
     let wait = waits.into_iter().filter_map(of).reduce(f64::max);
     let (Some(queue), Some(wait)) = (of(Field::DiskQueue), wait) else {
@@ -64,12 +64,12 @@ fn judge(look: &Look<'_>) -> Answer {
         write::number(queue),
         write::milliseconds(wait)
     );
-    let waiting = look.mean_of(Field::CpuIowait);
+    let waiting = cx.mean_of(Field::CpuIowait);
     let waited_for =
-        waiting.as_ref().is_some_and(|mean| mean.value >= look.limit(T::DiskInUse) / 3.0);
-    let serial = queue < look.limit(T::DiskQueue) && wait > 0.0 && wait < PROMPT_MS;
+        waiting.as_ref().is_some_and(|mean| mean.value >= cx.limit(T::DiskInUse) / 3.0);
+    let serial = queue < cx.limit(T::DiskQueue) && wait > 0.0 && wait < PROMPT_MS;
     let much = busiest.value >= BUSY_MIN_PERCENT && rate >= RATE_MIN_PER_S;
-    let evidence = vec![look.say(&busiest, &text)];
+    let evidence = vec![cx.say(&busiest, &text)];
     Answer::when(serial && much && waited_for, busiest.value / 200.0, evidence)
-        .backed(waiting.map(|seen| look.quote(&seen)))
+        .backed(waiting.map(|seen| cx.quote(&seen)))
 }

@@ -57,28 +57,28 @@ const ERRORS: [&str; 7] = [
 const LISTED_MAX: usize = 4;
 
 /// Does a server report that it was refused something?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     let mut said = Vec::new();
     for (field, says) in MESSAGES {
-        for line in look.lines(field, |_| true) {
-            let Some(seen) = look.highest(&line) else { continue };
+        for line in cx.lines(field, |_| true) {
+            let Some(seen) = cx.highest(&line) else { continue };
             let times = write::counted(line.points.len() as f64, "time", "times");
             let whose = match &line.subject {
                 Subject::Service(name) => name.clone(),
                 Subject::Part { service, .. } => service.clone(),
                 other => other.to_string(),
             };
-            said.push(look.say(&seen, &format!("{whose}: {says}, {times}")));
+            said.push(cx.say(&seen, &format!("{whose}: {says}, {times}")));
         }
     }
     let known = |subject: &Subject| match subject {
         Subject::Part { name, .. } => ERRORS.contains(&name.as_str()),
         _ => false,
     };
-    for line in look.lines(Field::ServerErrors, known) {
-        let Some(seen) = look.highest(&line) else { continue };
+    for line in cx.lines(Field::ServerErrors, known) {
+        let Some(seen) = cx.highest(&line) else { continue };
         let times = write::counted(line.points.len() as f64, "time", "times");
-        said.push(look.say(&seen, &format!("{}, {times}", line.subject)));
+        said.push(cx.say(&seen, &format!("{}, {times}", line.subject)));
     }
     if said.is_empty() {
         return Answer::unknown(&[SERVER_LOG]);

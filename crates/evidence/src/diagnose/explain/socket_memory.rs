@@ -40,21 +40,20 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const NEAR_PERCENT: f64 = 95.0;
 
 /// Do the buffers of all sockets of a protocol reach their limit?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     const PROTOCOLS: [(Field, &str, &str); 2] =
         [(Field::TcpMemoryPages, "TCP", "tcp_mem"), (Field::UdpMemoryPages, "UDP", "udp_mem")];
     let mut answer = None;
     for (field, name, setting) in PROTOCOLS {
-        let setting = look.setting(&format!("/proc/sys/net/ipv4/{setting}"));
+        let setting = cx.setting(&format!("/proc/sys/net/ipv4/{setting}"));
         let most = setting.and_then(|quote| quote.text.split_whitespace().last()?.parse().ok());
-        let Some((used, most)) = look.state(field).zip(most.filter(|most: &f64| *most > 0.0))
-        else {
+        let Some((used, most)) = cx.state(field).zip(most.filter(|most: &f64| *most > 0.0)) else {
             continue;
         };
         let percent = used.value / most * 100.0;
         let (pages, limit) = (write::number(used.value), write::number(most));
         let text = format!("{name} uses {pages} pages of at most {limit}: {percent:.1} %");
-        let own = Answer::when(percent >= NEAR_PERCENT, 0.7, vec![look.say(&used, &text)]);
+        let own = Answer::when(percent >= NEAR_PERCENT, 0.7, vec![cx.say(&used, &text)]);
         answer = match answer {
             Some(before) if Answer::is_yes(&before) => Some(before),
             _ => Some(own),

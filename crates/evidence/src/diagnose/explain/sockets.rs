@@ -1,15 +1,15 @@
 //! What explanations about sockets share.
 
 use crate::diagnose::answer::{Answer, Evidence, Ground};
-use crate::diagnose::look::Look;
+use crate::diagnose::context::Context;
 use crate::diagnose::seen::Seen;
 use crate::diagnose::write;
 use crate::recording::{Field, Socket, SocketState};
 use std::collections::BTreeMap;
 
 /// The sockets of the machine in that state.
-pub(super) fn in_state<'a>(look: &Look<'a>, state: SocketState) -> Vec<&'a Socket> {
-    look.host.sockets.iter().filter(|socket| socket.state == state).collect()
+pub(super) fn in_state<'a>(cx: &Context<'a>, state: SocketState) -> Vec<&'a Socket> {
+    cx.host.sockets.iter().filter(|socket| socket.state == state).collect()
 }
 
 /// The program that has most of these sockets, where the listing names programs.
@@ -43,33 +43,33 @@ const MANY_MIN: f64 = 100.0;
 
 impl<'a> Connections<'a> {
     /// Those in `state`, which listings that count call `name`; `None` without any listing.
-    pub(super) fn of(look: &Look<'a>, state: SocketState, name: &str) -> Option<Self> {
-        if look.host.sockets.is_empty() && look.top(Field::TcpInState).is_none() {
+    pub(super) fn of(cx: &Context<'a>, state: SocketState, name: &str) -> Option<Self> {
+        if cx.host.sockets.is_empty() && cx.top(Field::TcpInState).is_none() {
             return None;
         }
         let counted = |name: &str| {
-            look.top_of(Field::TcpInState, |subject| subject.to_string().replace('-', "_") == name)
+            cx.top_of(Field::TcpInState, |subject| subject.to_string().replace('-', "_") == name)
         };
         let number = |counted: &Option<Seen>, listed: usize| {
             counted.as_ref().map_or(0.0, |seen| seen.value).max(listed as f64)
         };
-        let established = in_state(look, SocketState::Established).len();
+        let established = in_state(cx, SocketState::Established).len();
         let established = number(&counted("ESTABLISHED"), established);
-        let (listed, counted) = (in_state(look, state), counted(name));
+        let (listed, counted) = (in_state(cx, state), counted(name));
         let count = number(&counted, listed.len());
         Some(Self { listed, counted, count, established })
     }
 
     /// Yes where there are many, and no fewer than established ones. `whose`: which connections
     /// they are, behind their number.
-    pub(super) fn outnumber(self, look: &Look<'_>, whose: &str, weight: f64) -> Answer {
+    pub(super) fn outnumber(self, cx: &Context<'_>, whose: &str, weight: f64) -> Answer {
         let text = format!(
             "{} {whose}, {} established",
             write::counted(self.count, "connection", "connections"),
             write::number(self.established)
         );
         let evidence = match (&self.counted, self.listed.first()) {
-            (Some(seen), _) => look.say(seen, &text),
+            (Some(seen), _) => cx.say(seen, &text),
             (None, Some(socket)) => observed(socket, text),
             (None, None) => Evidence::derived(text),
         };

@@ -56,10 +56,10 @@ const OF_MACHINE_MIN_PERCENT: f64 = 5.0;
 /// The lists count whole huge pages, `AnonPages` and `anon` only pages that are mapped
 /// (`mm/rmap.c`, `__folio_remove_rmap`); what is no longer mapped waits in the queue of
 /// `mm/huge_memory.c`, `deferred_split_folio`.
-fn judge(look: &Look<'_>) -> Answer {
-    let listed = look.lines(Field::AnonInactive, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let listed = cx.lines(Field::AnonInactive, |_| true);
     let pending = listed.iter().filter_map(|line| {
-        let of = |field: Field| look.latest(field, &line.subject).map(|seen| seen.value);
+        let of = |field: Field| cx.latest(field, &line.subject).map(|seen| seen.value);
         let mapped = of(Field::Anon)?;
         let lists = of(Field::AnonInactive)? + of(Field::AnonActive)?;
         let others = [Field::Shmem, Field::SwapCached].map(|field| of(field).unwrap_or(0.0));
@@ -70,7 +70,7 @@ fn judge(look: &Look<'_>) -> Answer {
         return Answer::unknown(&[MEMINFO, CGROUP_MEMORY]);
     };
     let percent = bytes / lists.max(1.0) * 100.0;
-    let Some(seen) = look.latest(Field::AnonInactive, &subject) else {
+    let Some(seen) = cx.latest(Field::AnonInactive, &subject) else {
         return Answer::unknown(&[MEMINFO, CGROUP_MEMORY]);
     };
     let text = format!(
@@ -79,20 +79,20 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(mapped),
         write::bytes(bytes.max(0.0))
     );
-    let machine = look.memory_bytes().filter(|_| subject == Subject::Machine);
+    let machine = cx.memory_bytes().filter(|_| subject == Subject::Machine);
     let least = machine.map_or(0.0, |all| all * OF_MACHINE_MIN_PERCENT / 100.0);
     let much = percent >= PENDING_MIN_PERCENT && bytes >= least.max(PENDING_MIN_BYTES);
-    Answer::when(much, 0.6, vec![look.derive(&seen, &text)]).backed(full(look, &subject))
+    Answer::when(much, 0.6, vec![cx.derive(&seen, &text)]).backed(full(cx, &subject))
 }
 
 /// How full the cgroup is with it.
-fn full(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
-    let used = look.latest(Field::CgroupMemory, cgroup)?;
-    let limit = look.latest(Field::CgroupMemoryMax, cgroup)?;
+fn full(cx: &Context<'_>, cgroup: &Subject) -> Option<Evidence> {
+    let used = cx.latest(Field::CgroupMemory, cgroup)?;
+    let limit = cx.latest(Field::CgroupMemoryMax, cgroup)?;
     let text = format!(
         "{} of its limit of {} in use",
         write::bytes(used.value),
         write::bytes(limit.value)
     );
-    Some(look.say(&used, &text))
+    Some(cx.say(&used, &text))
 }

@@ -50,27 +50,27 @@ const WAITED_PERCENT: f64 = 50.0;
 const WAIT_MIN_MS: f64 = 1_000.0;
 
 /// Do statements wait for locks?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::StatementLocks, |_| true);
-    let times = look.lines(Field::StatementTime, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::StatementLocks, |_| true);
+    let times = cx.lines(Field::StatementTime, |_| true);
     let whole = sums::largest(&times).map_or(0.0, |(_, _, all)| all);
-    let reported = look.top(Field::LockWait).filter(|wait| wait.value >= WAIT_MIN_MS);
-    let holder = look.top(Field::SessionsBlocked).map(|seen| look.quote(&seen));
+    let reported = cx.top(Field::LockWait).filter(|wait| wait.value >= WAIT_MIN_MS);
+    let holder = cx.top(Field::SessionsBlocked).map(|seen| cx.quote(&seen));
     if let Some(wait) = reported {
-        return Answer::yes(0.6, vec![look.quote(&wait)]).and(holder);
+        return Answer::yes(0.6, vec![cx.quote(&wait)]).and(holder);
     }
-    if let Some(deadlock) = look.top(Field::Deadlocks) {
-        let lines = look.lines(Field::Deadlocks, |subject| *subject == deadlock.subject);
+    if let Some(deadlock) = cx.top(Field::Deadlocks) {
+        let lines = cx.lines(Field::Deadlocks, |subject| *subject == deadlock.subject);
         let count: usize = lines.iter().map(|line| line.points.len()).sum();
         let times = write::counted(count as f64, "time", "times");
         let text =
             format!("{}: sessions waited for each other (deadlock), {times}", deadlock.subject);
-        return Answer::yes(0.5, vec![look.say(&deadlock, &text)]).and(holder);
+        return Answer::yes(0.5, vec![cx.say(&deadlock, &text)]).and(holder);
     }
     let Some((line, waited, all)) = sums::largest(&lines) else {
         return Answer::unknown(&[PG_SESSIONS]);
     };
-    let Some(seen) = look.highest(line) else { return Answer::unknown(&[PG_SESSIONS]) };
+    let Some(seen) = cx.highest(line) else { return Answer::unknown(&[PG_SESSIONS]) };
     let text = format!(
         "{}: its {} waited {} for locks",
         line.subject,
@@ -78,5 +78,5 @@ fn judge(look: &Look<'_>) -> Answer {
         write::milliseconds(waited)
     );
     let much = seen.value >= WAIT_MIN_MS && all * 100.0 >= whole * WAITED_PERCENT;
-    Answer::when(much, 0.6, vec![look.say(&seen, &text)]).backed(holder)
+    Answer::when(much, 0.6, vec![cx.say(&seen, &text)]).backed(holder)
 }

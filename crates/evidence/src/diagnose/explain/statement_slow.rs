@@ -38,12 +38,12 @@ const ALL_RUNS_MIN_MS: f64 = 5_000.0;
 const SHARE_MIN_PERCENT: f64 = 50.0;
 
 /// Does one statement take most of the time?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::StatementTime, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::StatementTime, |_| true);
     let Some((line, sum, all)) = sums::largest(&lines) else {
         return Answer::unknown(&[PG_STATEMENTS]);
     };
-    let Some(longest) = look.highest(line) else { return Answer::unknown(&[PG_STATEMENTS]) };
+    let Some(longest) = cx.highest(line) else { return Answer::unknown(&[PG_STATEMENTS]) };
     let share = if all > 0.0 { sum / all * 100.0 } else { 0.0 };
     let text = format!(
         "{}: {} of the time of all statements of the log, {}, the longest {}",
@@ -54,5 +54,5 @@ fn judge(look: &Look<'_>) -> Answer {
     );
     let long = longest.value >= RUN_MIN_MS && sum >= ALL_RUNS_MIN_MS;
     let much = long && share >= SHARE_MIN_PERCENT;
-    Answer::when(much, 0.3, vec![look.say(&longest, &text)])
+    Answer::when(much, 0.3, vec![cx.say(&longest, &text)])
 }

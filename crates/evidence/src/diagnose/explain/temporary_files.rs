@@ -42,12 +42,12 @@ const ONE_MIN_BYTES: f64 = 256.0 * 1048576.0;
 const ALL_MIN_BYTES: f64 = 1024.0 * 1048576.0;
 
 /// Do statements write temporary files?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::TemporaryFile, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::TemporaryFile, |_| true);
     let Some((line, sum, all)) = sums::largest(&lines) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
-    let Some(longest) = look.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
+    let Some(longest) = cx.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
     let text = format!(
         "{}: {} of temporary files, {}, the largest {}; {} of all statements",
         line.subject,
@@ -57,5 +57,5 @@ fn judge(look: &Look<'_>) -> Answer {
         write::bytes(all)
     );
     let much = longest.value >= ONE_MIN_BYTES || all >= ALL_MIN_BYTES;
-    Answer::when(much, 0.4, vec![look.say(&longest, &text)])
+    Answer::when(much, 0.4, vec![cx.say(&longest, &text)])
 }

@@ -57,12 +57,12 @@ const MAJOR_MIN_PER_S: f64 = 50.0;
 const MAJOR_MIN_PERCENT: f64 = 20.0;
 
 /// Are pages dropped that are needed again at once?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     let machine = &Subject::Machine;
-    let major = look.line(Field::MajorFaults, machine).and_then(|line| look.sustained(&line));
-    let all = look.line(Field::Faults, machine).and_then(|line| look.sustained(&line));
+    let major = cx.line(Field::MajorFaults, machine).and_then(|line| cx.sustained(&line));
+    let all = cx.line(Field::Faults, machine).and_then(|line| cx.sustained(&line));
     let (Some(major), Some(all)) = (major, all) else {
-        return reread(look).unwrap_or_else(|| Answer::unknown(&[PAGING]));
+        return reread(cx).unwrap_or_else(|| Answer::unknown(&[PAGING]));
     };
     let percent = major.value / all.value.max(major.value).max(1.0) * 100.0;
     let text = format!(
@@ -70,14 +70,14 @@ fn judge(look: &Look<'_>) -> Answer {
         write::number(major.value),
         write::number(all.value)
     );
-    let mut evidence = vec![look.say(&major, &text)];
+    let mut evidence = vec![cx.say(&major, &text)];
     let taken = [Field::Steal, Field::ScanDirect, Field::ScanKswapd, Field::Scan];
-    let mut taken = taken.into_iter().filter_map(|field| look.mean_of(field));
-    let taken = taken.find(|seen| seen.value >= look.limit(T::ReclaimScan));
-    let little = machine::memory::room_percent(look)
-        .is_some_and(|room| room.reaches(look.limit(T::AvailableAmple)) == Some(false));
+    let mut taken = taken.into_iter().filter_map(|field| cx.mean_of(field));
+    let taken = taken.find(|seen| seen.value >= cx.limit(T::ReclaimScan));
+    let little = machine::memory::room_percent(cx)
+        .is_some_and(|room| room.reaches(cx.limit(T::AvailableAmple)) == Some(false));
     let reclaims = taken.is_some() || little;
-    evidence.extend(taken.map(|seen| look.quote(&seen)));
+    evidence.extend(taken.map(|seen| cx.quote(&seen)));
     let much = major.value >= MAJOR_MIN_PER_S && percent >= MAJOR_MIN_PERCENT && reclaims;
     Answer::when(much, 0.9, evidence)
 }
@@ -87,16 +87,16 @@ const WAITING_MIN_PERCENT: f64 = 20.0;
 
 /// The same where nobody counts faults: kswapd works, hardly anything is available, and the CPUs
 /// wait for the disk.
-fn reread(look: &Look<'_>) -> Option<Answer> {
-    let waits = look.mean_of(Field::CpuIowait)?;
-    let room = machine::memory::room(look)?;
-    let kswapd = daemon(look, "kswapd");
+fn reread(cx: &Context<'_>) -> Option<Answer> {
+    let waits = cx.mean_of(Field::CpuIowait)?;
+    let room = machine::memory::room(cx)?;
+    let kswapd = daemon(cx, "kswapd");
     if !kswapd.is_yes() {
         return None;
     }
-    let percent = machine::memory::room_percent(look)?;
-    let little = percent.reaches(look.limit(T::AvailableAmple)) == Some(false);
+    let percent = machine::memory::room_percent(cx)?;
+    let little = percent.reaches(cx.limit(T::AvailableAmple)) == Some(false);
     let much = waits.value >= WAITING_MIN_PERCENT && little;
-    let evidence = [look.quote(&room.seen), look.quote(&waits)];
+    let evidence = [cx.quote(&room.seen), cx.quote(&waits)];
     much.then(|| Answer::yes(0.7, kswapd.evidence).and(evidence).lacking(&[PAGING]))
 }

@@ -34,8 +34,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const UNDO_MIN: f64 = 1_000_000.0;
 
 /// Does the database keep very many old versions of rows?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(undo) = look.top(Field::UndoLength) else { return Answer::unknown(&[SESSIONS]) };
-    let open = look.top(Field::TransactionTime).map(|seen| look.quote(&seen));
-    Answer::when(undo.value >= UNDO_MIN, 0.4, vec![look.quote(&undo)]).backed(open)
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(undo) = cx.top(Field::UndoLength) else { return Answer::unknown(&[SESSIONS]) };
+    let open = cx.top(Field::TransactionTime).map(|seen| cx.quote(&seen));
+    Answer::when(undo.value >= UNDO_MIN, 0.4, vec![cx.quote(&undo)]).backed(open)
 }

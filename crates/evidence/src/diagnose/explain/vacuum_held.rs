@@ -37,8 +37,8 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const ROWS_MIN: f64 = 100_000.0;
 
 /// Does something keep autovacuum from removing dead rows?
-fn judge(look: &Look<'_>) -> Answer {
-    let Some(most) = look.top(Field::AutovacuumDead) else {
+fn judge(cx: &Context<'_>) -> Answer {
+    let Some(most) = cx.top(Field::AutovacuumDead) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
     let text = format!(
@@ -46,7 +46,7 @@ fn judge(look: &Look<'_>) -> Answer {
         most.subject,
         write::number(most.value)
     );
-    let taken = look.peak(Field::AutovacuumTime, &most.subject);
-    let taken = taken.map(|taken| look.quote(&taken));
-    Answer::when(most.value >= ROWS_MIN, 0.4, vec![look.say(&most, &text)]).backed(taken)
+    let taken = cx.peak(Field::AutovacuumTime, &most.subject);
+    let taken = taken.map(|taken| cx.quote(&taken));
+    Answer::when(most.value >= ROWS_MIN, 0.4, vec![cx.say(&most, &text)]).backed(taken)
 }

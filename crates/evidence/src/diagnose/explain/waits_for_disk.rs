@@ -39,20 +39,20 @@ const LONG_MS: f64 = 10.0;
 const REQUEST_BYTES: f64 = 4096.0;
 
 /// Do tasks wait for storage although hardly any data moves?
-fn judge(look: &Look<'_>) -> Answer {
+fn judge(cx: &Context<'_>) -> Answer {
     // Where disks are listed, their own times say more.
-    if look.top(Field::DiskBusy).is_some() {
+    if cx.top(Field::DiskBusy).is_some() {
         return Answer::unknown(&[DISKS]);
     }
-    let waiting = look.line(Field::Blocked, &Subject::Machine);
+    let waiting = cx.line(Field::Blocked, &Subject::Machine);
     let Some(waiting) = waiting.filter(|line| line.points.len() >= SAMPLES_MIN) else {
         return Answer::unknown(&[TASKS]);
     };
-    let moved = [Field::PageIn, Field::PageOut].map(|field| look.mean_of(field));
-    let (Some(tasks), [Some(read), Some(written)]) = (look.mean(&waiting), moved) else {
+    let moved = [Field::PageIn, Field::PageOut].map(|field| cx.mean_of(field));
+    let (Some(tasks), [Some(read), Some(written)]) = (cx.mean(&waiting), moved) else {
         return Answer::unknown(&[TASKS, DISKS]);
     };
-    let Some(idle) = look.mean_of(Field::CpuIowait) else { return Answer::unknown(&[CPU]) };
+    let Some(idle) = cx.mean_of(Field::CpuIowait) else { return Answer::unknown(&[CPU]) };
     let bytes = read.value + written.value;
     let least_ms = tasks.value / (bytes / REQUEST_BYTES).max(1.0) * 1e3;
     let text = format!(
@@ -63,7 +63,7 @@ fn judge(look: &Look<'_>) -> Answer {
     );
     let long = tasks.value >= TASKS_MIN && least_ms >= LONG_MS;
     // Tasks that wait for something else leave the CPUs idle, not waiting.
-    let of_storage = idle.value >= look.limit(T::IowaitHigh) / 4.0;
-    let answer = Answer::when(long && of_storage, 0.5, vec![look.derive(&tasks, &text)]);
-    answer.and([look.quote(&idle)])
+    let of_storage = idle.value >= cx.limit(T::IowaitHigh) / 4.0;
+    let answer = Answer::when(long && of_storage, 0.5, vec![cx.derive(&tasks, &text)]);
+    answer.and([cx.quote(&idle)])
 }

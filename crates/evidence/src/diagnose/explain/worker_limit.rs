@@ -38,16 +38,16 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// Does a server say that it has no worker or connection left?
-fn judge(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::PoolFullLogged, |_| true);
+fn judge(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::PoolFullLogged, |_| true);
     let Some(line) = lines.iter().max_by_key(|line| line.points.len()) else {
         return Answer::unknown(&[SERVER_LOG]);
     };
-    let Some(seen) = look.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
-    let limit = look.peak(Field::PoolLimit, &line.subject);
+    let Some(seen) = cx.highest(line) else { return Answer::unknown(&[SERVER_LOG]) };
+    let limit = cx.peak(Field::PoolLimit, &line.subject);
     let limit =
         limit.map_or_else(String::new, |limit| format!(" of {}", write::number(limit.value)));
     let times = write::counted(line.points.len() as f64, "time", "times");
     let text = format!("{}: all{limit} in use, logged {times}", line.subject);
-    Answer::yes(0.5, vec![look.say(&seen, &text)])
+    Answer::yes(0.5, vec![cx.say(&seen, &text)])
 }

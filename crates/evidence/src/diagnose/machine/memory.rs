@@ -1,7 +1,7 @@
 //! Memory: how much programs can still have, and who holds the rest.
 
 use super::bounds::Bounds;
-use crate::diagnose::look::Look;
+use crate::diagnose::context::Context;
 use crate::diagnose::seen::Seen;
 use crate::recording::{Field, Subject};
 
@@ -18,24 +18,24 @@ pub(crate) struct Room {
 ///
 /// Before Linux 3.14, and in listings that leave it out, nobody says: it is at least what is free,
 /// and at most that with all caches (`si_mem_available` in mm/show_mem.c counts no more).
-pub(crate) fn room(look: &Look<'_>) -> Option<Room> {
-    if let Some(seen) = look.lowest_of(Field::MemAvailable) {
+pub(crate) fn room(cx: &Context<'_>) -> Option<Room> {
+    if let Some(seen) = cx.lowest_of(Field::MemAvailable) {
         return Some(Room { bytes: Bounds::exact(seen.value), seen });
     }
-    let seen = look.lowest_of(Field::MemFree)?;
+    let seen = cx.lowest_of(Field::MemFree)?;
     let free = Bounds::at_least(seen.value);
-    let Some(cached) = look.state(Field::Cached) else { return Some(Room { bytes: free, seen }) };
+    let Some(cached) = cx.state(Field::Cached) else { return Some(Room { bytes: free, seen }) };
     // Shared memory counts as cached and cannot be dropped.
-    let shared = look.state(Field::Shmem).map_or(0.0, |seen| seen.value);
-    let more = [Field::Buffers, Field::SlabReclaimable].map(|field| look.state(field));
+    let shared = cx.state(Field::Shmem).map_or(0.0, |seen| seen.value);
+    let more = [Field::Buffers, Field::SlabReclaimable].map(|field| cx.state(field));
     let more: f64 = more.into_iter().flatten().map(|seen| seen.value).sum();
     let caches = (cached.value - shared).max(0.0) + more;
     Some(Room { bytes: free.up_to(seen.value + caches), seen })
 }
 
 /// The same as a share of all memory, in percent; `None` where its size is not known either.
-pub(crate) fn room_percent(look: &Look<'_>) -> Option<Bounds> {
-    Some(room(look)?.bytes.percent_of(look.memory_bytes()?))
+pub(crate) fn room_percent(cx: &Context<'_>) -> Option<Bounds> {
+    Some(room(cx)?.bytes.percent_of(cx.memory_bytes()?))
 }
 
 /// Who holds memory, each byte once: what `/proc/meminfo` lists. Shared memory and the page cache
@@ -78,16 +78,16 @@ pub(crate) enum Holders {
 
 /// The account of one reading of `/proc/meminfo`, else of `free` beside all processes; `None` where
 /// the readings are too short.
-pub(crate) fn account(look: &Look<'_>) -> Option<Account> {
-    listed(look).or_else(|| by_processes(look))
+pub(crate) fn account(cx: &Context<'_>) -> Option<Account> {
+    listed(cx).or_else(|| by_processes(cx))
 }
 
 /// What is used beyond caches and is in no process.
-fn by_processes(look: &Look<'_>) -> Option<Account> {
-    let total = look.state(Field::MemTotal)?;
-    let resident = look.state(Field::ResidentAll).map(|seen| seen.value);
-    let resident = resident.or_else(|| resident_of_all(look))?;
-    let of_reading = |field: Field| look.state(field).filter(|seen| seen.source == total.source);
+fn by_processes(cx: &Context<'_>) -> Option<Account> {
+    let total = cx.state(Field::MemTotal)?;
+    let resident = cx.state(Field::ResidentAll).map(|seen| seen.value);
+    let resident = resident.or_else(|| resident_of_all(cx))?;
+    let of_reading = |field: Field| cx.state(field).filter(|seen| seen.source == total.source);
     let free = of_reading(Field::MemFree)?.value + of_reading(Field::Cached)?.value;
     let buffers = of_reading(Field::Buffers).map_or(0.0, |seen| seen.value);
     let unlisted = (total.value - free - buffers - resident).max(0.0);
@@ -96,9 +96,9 @@ fn by_processes(look: &Look<'_>) -> Option<Account> {
 
 /// The sum of a listing of all processes: of one that shows the first one, init, and the parent of
 /// the kernel's threads, which hold next to nothing, nobody took rows away.
-fn resident_of_all(look: &Look<'_>) -> Option<f64> {
+fn resident_of_all(cx: &Context<'_>) -> Option<f64> {
     const FIRST: [u32; 2] = [1, 2];
-    let all = look.sorted(Field::ProcRss, |_| true);
+    let all = cx.sorted(Field::ProcRss, |_| true);
     let source = all.first()?.source;
     let mut first = FIRST.to_vec();
     let mut sum = 0.0;
@@ -111,9 +111,9 @@ fn resident_of_all(look: &Look<'_>) -> Option<f64> {
     first.is_empty().then_some(sum)
 }
 
-fn listed(look: &Look<'_>) -> Option<Account> {
-    let total = look.state(Field::MemTotal)?;
-    let of_reading = |field: Field| look.state(field).filter(|seen| seen.source == total.source);
+fn listed(cx: &Context<'_>) -> Option<Account> {
+    let total = cx.state(Field::MemTotal)?;
+    let of_reading = |field: Field| cx.state(field).filter(|seen| seen.source == total.source);
     if DECISIVE.iter().any(|field| of_reading(*field).is_none()) {
         return None;
     }

@@ -4,7 +4,7 @@ use super::prelude::*;
 use std::collections::BTreeSet;
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.
-fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
+fn lopsided(cx: &Context<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
     means.sort_by(|a, b| b.value.total_cmp(&a.value));
     let [top, rest @ ..] = means.as_slice() else { return Answer::unknown(&[CPU]) };
     let others = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len().max(1) as f64;
@@ -15,26 +15,26 @@ fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answ
         write::value(Unit::Percent, others),
         rest.len() + 1
     );
-    let evidence = vec![look.say(top, &text)];
-    let full = top.value >= look.limit(limit) && others < look.limit(T::IdleLow);
+    let evidence = vec![cx.say(top, &text)];
+    let full = top.value >= cx.limit(limit) && others < cx.limit(T::IdleLow);
     Answer::when(full, 0.4, evidence)
 }
 
-fn means(look: &Look<'_>, lines: &[Line]) -> Vec<Seen> {
-    lines.iter().filter_map(|line| look.mean(line)).collect()
+fn means(cx: &Context<'_>, lines: &[Line]) -> Vec<Seen> {
+    lines.iter().filter_map(|line| cx.mean(line)).collect()
 }
 
 /// Is one CPU exhausted beside idle ones?
-pub(super) fn cpus(look: &Look<'_>) -> Answer {
+pub(super) fn cpus(cx: &Context<'_>) -> Answer {
     let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
-    let idle = look.lines(Field::CpuIdle, own);
-    let busy: Vec<Line> = idle.iter().filter_map(|line| look.busy(&line.subject)).collect();
+    let idle = cx.lines(Field::CpuIdle, own);
+    let busy: Vec<Line> = idle.iter().filter_map(|line| cx.busy(&line.subject)).collect();
     if busy.len() < 2 {
-        return one_thread(look).unwrap_or_else(|| Answer::unknown(&[CPU]));
+        return one_thread(cx).unwrap_or_else(|| Answer::unknown(&[CPU]));
     }
-    let answer = lopsided(look, means(look, &busy), T::BusyHigh, "CPUs");
+    let answer = lopsided(cx, means(cx, &busy), T::BusyHigh, "CPUs");
     // A thread that moves from CPU to CPU fills none of them for long.
-    if answer.is_yes() { answer } else { one_thread(look).unwrap_or(answer) }
+    if answer.is_yes() { answer } else { one_thread(cx).unwrap_or(answer) }
 }
 
 /// Threads of the kernel that have findings of their own.
@@ -44,27 +44,26 @@ const OF_KERNEL: [&str; 6] =
 const ONE_CPU_MAX: f64 = 105.0;
 
 /// A thread, or a process that uses just one CPU, that is never idle while CPUs are.
-fn one_thread(look: &Look<'_>) -> Option<Answer> {
+fn one_thread(cx: &Context<'_>) -> Option<Answer> {
     let ours = |subject: &Subject| {
         let name = subject.process_name().unwrap_or_default();
         !OF_KERNEL.iter().any(|start| name.starts_with(start))
     };
-    let busy = look.mean_busy();
-    let no_room = busy.as_ref().is_some_and(|busy| busy.value >= look.limit(T::BusyHigh));
-    if no_room || look.cpus().is_some_and(|cpus| cpus < 2.0) {
+    let busy = cx.mean_busy();
+    let no_room = busy.as_ref().is_some_and(|busy| busy.value >= cx.limit(T::BusyHigh));
+    if no_room || cx.cpus().is_some_and(|cpus| cpus < 2.0) {
         return None;
     }
     let top = |field: Field| {
-        let all = look.lines(field, ours);
+        let all = cx.lines(field, ours);
         // Only what could be full needs a look at when it was not listed.
-        let full = |line: &&Line| {
-            look.mean(line).is_some_and(|mean| mean.value >= look.limit(T::ThreadFull))
-        };
-        let all = super::pick::listed(look, all.iter().filter(full));
-        let means = all.iter().filter_map(|line| look.mean(line));
+        let full =
+            |line: &&Line| cx.mean(line).is_some_and(|mean| mean.value >= cx.limit(T::ThreadFull));
+        let all = super::pick::listed(cx, all.iter().filter(full));
+        let means = all.iter().filter_map(|line| cx.mean(line));
         most(means.filter(|seen| seen.value <= ONE_CPU_MAX))
     };
-    let full = |seen: &Seen| seen.value >= look.limit(T::ThreadFull);
+    let full = |seen: &Seen| seen.value >= cx.limit(T::ThreadFull);
     let (seen, ground) = match top(Field::ThreadCpu).filter(full) {
         Some(thread) => (thread, None),
         // Without the machine's own use only a list of threads says enough.
@@ -77,11 +76,11 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
     let rest = match &busy {
         Some(busy) => {
             let all = write::value(Unit::Percent, busy.value);
-            look.say(busy, &format!("{all} of all CPUs in use"))
+            cx.say(busy, &format!("{all} of all CPUs in use"))
         }
         None => Evidence::assumed("whether other CPUs are idle is not in these sources"),
     };
-    Some(Answer::yes(0.3, vec![look.quote(&seen), rest]).and(ground))
+    Some(Answer::yes(0.3, vec![cx.quote(&seen), rest]).and(ground))
 }
 
 /// Servers that do their work in one thread, each as it is shipped.
@@ -97,20 +96,20 @@ const ONE_THREAD: [&str; 8] = [
 ];
 
 /// Is the one thread of a server full that has no other?
-pub(super) fn servers(look: &Look<'_>) -> Answer {
+pub(super) fn servers(cx: &Context<'_>) -> Answer {
     let ours = |subject: &Subject| {
         let name = subject.process_name().unwrap_or_default().trim_start_matches(['|', '_']);
         ONE_THREAD.iter().any(|server| name.starts_with(server))
     };
-    let lines = [Field::ThreadCpu, Field::ProcCpu].map(|field| look.lines(field, ours));
-    let means = lines.iter().flatten().filter_map(|line| look.mean(line));
+    let lines = [Field::ThreadCpu, Field::ProcCpu].map(|field| cx.lines(field, ours));
+    let means = lines.iter().flatten().filter_map(|line| cx.mean(line));
     // Of a server with several threads, all of a CPU is no limit.
     let means = means.filter(|seen| seen.value <= ONE_CPU_MAX);
     let most = most(means);
     let Some(most) = most else { return Answer::unknown(&[PROCESSES]) };
-    let full = most.value >= look.limit(T::ThreadFull);
+    let full = most.value >= cx.limit(T::ThreadFull);
     let text = "it works in one thread: more CPUs do not help it";
-    let evidence = vec![look.quote(&most)];
+    let evidence = vec![cx.quote(&most)];
     Answer::when(full, 0.4, evidence).backed([Evidence::derived(text)])
 }
 
@@ -126,11 +125,11 @@ fn disk_of_partition(name: &str) -> Option<&str> {
 }
 
 /// Is one disk saturated beside idle ones?
-pub(super) fn disks(look: &Look<'_>) -> Answer {
+pub(super) fn disks(cx: &Context<'_>) -> Answer {
     // A drive for CDs or floppies is idle because nothing is in it.
     let fixed = |name: &str| !["sr", "fd", "scd"].iter().any(|drive| name.starts_with(drive));
     let own = |subject: &Subject| matches!(subject, Subject::Disk(name) if fixed(name));
-    let disks = super::pick::hardware(look.lines(Field::DiskBusy, own));
+    let disks = super::pick::hardware(cx.lines(Field::DiskBusy, own));
     let name = |line: &Line| match &line.subject {
         Subject::Disk(name) => name.clone(),
         _ => String::new(),
@@ -140,14 +139,14 @@ pub(super) fn disks(look: &Look<'_>) -> Answer {
     let is_whole =
         |line: &&Line| !disk_of_partition(&name(line)).is_some_and(|d| names.contains(d));
     let whole: Vec<Line> = disks.iter().filter(is_whole).cloned().collect();
-    let found = means(look, &whole);
+    let found = means(cx, &whole);
     match found.len() {
         0 => Answer::unknown(&[DISKS]),
         1 => Answer::no(vec![Evidence::derived("there is one disk")]),
         _ => {
-            let answer = lopsided(look, found, T::DiskBusy, "disks");
+            let answer = lopsided(cx, found, T::DiskBusy, "disks");
             // A flash disk can be busy all the time with nobody waiting for it.
-            let saturated = super::io::disk(look).is_yes();
+            let saturated = super::io::disk(cx).is_yes();
             if answer.is_yes() && !saturated { Answer::no(answer.evidence) } else { answer }
         }
     }
@@ -179,15 +178,15 @@ fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
 }
 
 /// Is this machine exhausted beside idle ones?
-pub(super) fn hosts(look: &Look<'_>) -> Answer {
-    let all = || look.recording.hosts.iter().zip(look.busy);
-    let ours = all().find(|(host, _)| std::ptr::eq(*host, look.host));
+pub(super) fn hosts(cx: &Context<'_>) -> Answer {
+    let all = || cx.recording.hosts.iter().zip(cx.busy);
+    let ours = all().find(|(host, _)| std::ptr::eq(*host, cx.host));
     let ours = ours.and_then(|(_, busy)| busy.as_ref());
     let Some(ours) = ours else { return Answer::unknown(&[CPU]) };
     let name = |host: &Host| host.name.clone().unwrap_or_else(|| "?".to_owned());
     let others: Vec<(&Host, f64)> = all()
-        .filter(|(host, _)| !std::ptr::eq(*host, look.host))
-        .filter(|(host, _)| same_time(look.recording, look.host, host))
+        .filter(|(host, _)| !std::ptr::eq(*host, cx.host))
+        .filter(|(host, _)| same_time(cx.recording, cx.host, host))
         .filter_map(|(host, busy)| Some((host, busy.as_ref()?.value)))
         .collect();
     if others.is_empty() {
@@ -196,12 +195,12 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
     let mean = others.iter().map(|(_, busy)| busy).sum::<f64>() / others.len() as f64;
     let text = format!(
         "{} uses {} of its CPUs, the {} other machines {} (averages)",
-        name(look.host),
+        name(cx.host),
         write::value(Unit::Percent, ours.value),
         others.len(),
         write::value(Unit::Percent, mean)
     );
-    let mut evidence = vec![look.say(ours, &text)];
+    let mut evidence = vec![cx.say(ours, &text)];
     let free = others.iter().reduce(|a, b| if b.1 < a.1 { b } else { a });
     evidence.extend(free.map(|(host, busy)| {
         Evidence::derived(format!(
@@ -210,7 +209,7 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
             write::value(Unit::Percent, *busy)
         ))
     }));
-    let full = ours.value >= look.limit(T::BusyHigh) && mean < look.limit(T::HostIdle);
+    let full = ours.value >= cx.limit(T::BusyHigh) && mean < cx.limit(T::HostIdle);
     Answer::when(full, 0.6, evidence)
 }
 

@@ -3,20 +3,19 @@
 use super::prelude::*;
 
 /// Is there no free block of a huge page's size though memory is free?
-pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
-    let index = look.line(Field::Fmfi, &Subject::Machine);
-    let seen = index.and_then(|line| look.highest(&line));
+pub(super) fn fragmentation(cx: &Context<'_>) -> Answer {
+    let index = cx.line(Field::Fmfi, &Subject::Machine);
+    let seen = index.and_then(|line| cx.highest(&line));
     let Some(seen) = seen else { return Answer::unknown(&[BUDDYINFO]) };
-    let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
-    let evidence = vec![look.quote(&seen)];
-    Answer::when(seen.value >= look.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
+    let blocks = cx.state(Field::FreeHugeBlocks).map(|seen| cx.quote(&seen));
+    let evidence = vec![cx.quote(&seen)];
+    Answer::when(seen.value >= cx.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
 }
 
 /// Do faults that want a huge page get none?
-pub(super) fn fallback(look: &Look<'_>) -> Answer {
-    let rates = (look.mean_of(Field::ThpFaultFallback), look.mean_of(Field::ThpFaultAlloc));
-    let counts =
-        || (look.state(Field::ThpFaultFallbackCount), look.state(Field::ThpFaultAllocCount));
+pub(super) fn fallback(cx: &Context<'_>) -> Answer {
+    let rates = (cx.mean_of(Field::ThpFaultFallback), cx.mean_of(Field::ThpFaultAlloc));
+    let counts = || (cx.state(Field::ThpFaultFallbackCount), cx.state(Field::ThpFaultAllocCount));
     let (failed, given, since) = match (rates, counts()) {
         ((Some(failed), Some(given)), _) => (failed, given, " a second"),
         (_, (Some(failed), Some(given))) => (failed, given, " since boot"),
@@ -29,8 +28,8 @@ pub(super) fn fallback(look: &Look<'_>) -> Answer {
         write::number(failed.value),
         write::number(all)
     );
-    let evidence = vec![look.say(&failed, &text)];
-    if failed.value >= 1.0 && percent >= look.limit(T::ThpFallback) {
+    let evidence = vec![cx.say(&failed, &text)];
+    if failed.value >= 1.0 && percent >= cx.limit(T::ThpFallback) {
         Answer::yes(0.3, evidence)
     } else {
         // What was so since boot rules out nothing of now.

@@ -29,11 +29,11 @@ pub(super) struct Disk<'a> {
 }
 
 impl<'a> Disk<'a> {
-    fn new(look: &Look<'a>, line: Line) -> Self {
+    fn new(cx: &Context<'a>, line: Line) -> Self {
         let later = line.later.iter().map(|(_, id)| *id);
         let sources: BTreeSet<SourceId> = later.chain([line.source]).collect();
         let column = |field: Field| {
-            let all = look.host.series.get(&field)?.get(&line.subject)?;
+            let all = cx.host.series.get(&field)?.get(&line.subject)?;
             Some((field, all.iter().find(|series| series.is_of(&sources))?))
         };
         let columns = COLUMNS.into_iter().filter_map(column).collect();
@@ -88,7 +88,7 @@ const IDLE_PERCENT: f64 = 1.0;
 const IN_FLIGHT_MIN: f64 = 0.3;
 
 /// The disks that are hardware, each with its columns.
-pub(super) fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
-    let of_disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
-    super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(look, line))
+pub(super) fn disks<'a>(cx: &Context<'a>) -> impl Iterator<Item = Disk<'a>> {
+    let of_disks = cx.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(cx, line))
 }

@@ -3,10 +3,10 @@
 use super::prelude::*;
 
 /// Kernel CPU seconds a second, over all CPUs, in the times in question.
-pub(super) fn kernel_seconds(look: &Look<'_>) -> Result<f64, Missing> {
-    let line = look.kernel(&Subject::Machine).ok_or(CPU)?;
-    let mean = look.mean(&line).ok_or(CPU)?;
-    let cpus = look.cpus().ok_or(CPU_COUNT)?;
+pub(super) fn kernel_seconds(cx: &Context<'_>) -> Result<f64, Missing> {
+    let line = cx.kernel(&Subject::Machine).ok_or(CPU)?;
+    let mean = cx.mean(&line).ok_or(CPU)?;
+    let cpus = cx.cpus().ok_or(CPU_COUNT)?;
     Ok(mean.value / 100.0 * cpus)
 }
 
@@ -21,9 +21,9 @@ pub(super) struct Events {
 }
 
 /// The part of all kernel time that these events explain, 0 to 1 and more.
-pub(super) fn explained(look: &Look<'_>, events: &Events) -> Result<(f64, Evidence), Missing> {
-    let kernel = kernel_seconds(look)?;
-    let cost_us = look.limit(events.cost);
+pub(super) fn explained(cx: &Context<'_>, events: &Events) -> Result<(f64, Evidence), Missing> {
+    let kernel = kernel_seconds(cx)?;
+    let cost_us = cx.limit(events.cost);
     let spent = events.seen.value * cost_us / 1e6;
     let share = if kernel > 0.0 { spent / kernel } else { 0.0 };
     let text = format!(
@@ -35,17 +35,17 @@ pub(super) fn explained(look: &Look<'_>, events: &Events) -> Result<(f64, Eviden
         write::value(Unit::Percent, (share * 100.0).min(100.0)),
         write::number(kernel),
     );
-    Ok((share, look.derive(&events.seen, &text)))
+    Ok((share, cx.derive(&events.seen, &text)))
 }
 
 /// Yes when the events explain enough of the kernel's time.
-pub(super) fn explains(look: &Look<'_>, events: Option<Events>, missing: Missing) -> Answer {
+pub(super) fn explains(cx: &Context<'_>, events: Option<Events>, missing: Missing) -> Answer {
     let Some(events) = events else { return Answer::unknown(&[missing]) };
-    match explained(look, &events) {
-        Err(CPU_COUNT) => of_unknown_size(look, &events),
+    match explained(cx, &events) {
+        Err(CPU_COUNT) => of_unknown_size(cx, &events),
         Err(missing) => Answer::unknown(&[missing]),
         Ok((share, evidence)) => {
-            let limit = look.limit(T::ExplainedShare);
+            let limit = cx.limit(T::ExplainedShare);
             // What an event costs is known to a factor of two.
             Answer::when(share * 100.0 >= limit, share, vec![evidence])
                 .or_close(share * 200.0 >= limit)
@@ -58,13 +58,13 @@ pub(super) const CPUS_SUPPOSED: f64 = 16.0;
 
 /// The same where no source says how many CPUs there are: what the events cost is known, and up to
 /// how many CPUs that is enough.
-pub(super) fn of_unknown_size(look: &Look<'_>, events: &Events) -> Answer {
-    let kernel = look.kernel(&Subject::Machine).and_then(|line| look.mean(&line));
+pub(super) fn of_unknown_size(cx: &Context<'_>, events: &Events) -> Answer {
+    let kernel = cx.kernel(&Subject::Machine).and_then(|line| cx.mean(&line));
     let kernel = kernel.filter(|kernel| kernel.value > 0.0);
     let Some(kernel) = kernel else { return Answer::unknown(&[CPU]) };
-    let cost_us = look.limit(events.cost);
+    let cost_us = cx.limit(events.cost);
     let spent = events.seen.value * cost_us / 1e6;
-    let enough = kernel.value / 100.0 * look.limit(T::ExplainedShare) / 100.0;
+    let enough = kernel.value / 100.0 * cx.limit(T::ExplainedShare) / 100.0;
     if spent / enough < CPUS_SUPPOSED {
         return Answer::unknown(&[CPU_COUNT]);
     }
@@ -79,64 +79,63 @@ pub(super) fn of_unknown_size(look: &Look<'_>, events: &Events) -> Answer {
         "the machine has no more than {:.0} CPUs, so that this is a good part of it",
         spent / enough
     );
-    let evidence = look.derive(&events.seen, &text);
+    let evidence = cx.derive(&events.seen, &text);
     let share = spent / (kernel.value / 100.0 * CPUS_SUPPOSED);
     Answer::yes(share.min(1.0), vec![evidence, Evidence::assumed(supposed)]).lacking(&[CPU_COUNT])
 }
 
 pub(super) fn of_machine(
-    look: &Look<'_>,
+    cx: &Context<'_>,
     field: Field,
     name: &'static str,
     cost: T,
 ) -> Option<Events> {
-    look.mean_of(field).map(|seen| Events { seen, name, cost })
+    cx.mean_of(field).map(|seen| Events { seen, name, cost })
 }
 
-pub(super) fn fault_events(look: &Look<'_>) -> Option<Events> {
+pub(super) fn fault_events(cx: &Context<'_>) -> Option<Events> {
     // atop has no count of the machine's, but one for each process.
-    of_machine(look, Field::Faults, "page faults", T::CostFault)
-        .or_else(|| added(look, &[Field::ProcMinorFaults], "page faults", T::CostFault))
+    of_machine(cx, Field::Faults, "page faults", T::CostFault)
+        .or_else(|| added(cx, &[Field::ProcMinorFaults], "page faults", T::CostFault))
 }
 
-pub(super) fn huge_fault_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::ThpFaultAlloc, "huge-page faults", T::CostHugeFault)
+pub(super) fn huge_fault_events(cx: &Context<'_>) -> Option<Events> {
+    of_machine(cx, Field::ThpFaultAlloc, "huge-page faults", T::CostHugeFault)
 }
 
-pub(super) fn fork_events(look: &Look<'_>) -> Option<Events> {
+pub(super) fn fork_events(cx: &Context<'_>) -> Option<Events> {
     // Where page faults are counted, a new task's are among them.
-    let cost = if fault_events(look).is_some() { T::CostFork } else { T::CostProcess };
-    of_machine(look, Field::Forks, "new tasks", cost)
+    let cost = if fault_events(cx).is_some() { T::CostFork } else { T::CostProcess };
+    of_machine(cx, Field::Forks, "new tasks", cost)
 }
 
-pub(super) fn switch_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::ContextSwitches, "context switches", T::CostSwitch)
+pub(super) fn switch_events(cx: &Context<'_>) -> Option<Events> {
+    of_machine(cx, Field::ContextSwitches, "context switches", T::CostSwitch)
 }
 
 /// Events of many subjects, added up.
 pub(super) fn added(
-    look: &Look<'_>,
+    cx: &Context<'_>,
     fields: &[Field],
     name: &'static str,
     cost: T,
 ) -> Option<Events> {
-    let lines =
-        |field: &Field| super::pick::hardware(look.lines(*field, |s| *s != Subject::Machine));
-    let means = fields.iter().flat_map(lines).filter_map(|line| look.mean(&line));
+    let lines = |field: &Field| super::pick::hardware(cx.lines(*field, |s| *s != Subject::Machine));
+    let means = fields.iter().flat_map(lines).filter_map(|line| cx.mean(&line));
     let seen = Seen { subject: Subject::Machine, ..sum(means)? };
     Some(Events { seen, name, cost })
 }
 
-pub(super) fn packet_events(look: &Look<'_>) -> Option<Events> {
-    added(look, &[Field::NetRxPackets, Field::NetTxPackets], "packets", T::CostPacket)
+pub(super) fn packet_events(cx: &Context<'_>) -> Option<Events> {
+    added(cx, &[Field::NetRxPackets, Field::NetTxPackets], "packets", T::CostPacket)
 }
 
-pub(super) fn disk_events(look: &Look<'_>) -> Option<Events> {
-    let all = added(look, &[Field::DiskTransfers], "disk requests", T::CostDiskRequest);
+pub(super) fn disk_events(cx: &Context<'_>) -> Option<Events> {
+    let all = added(cx, &[Field::DiskTransfers], "disk requests", T::CostDiskRequest);
     let halves = [Field::DiskReads, Field::DiskWrites];
-    all.or_else(|| added(look, &halves, "disk requests", T::CostDiskRequest))
+    all.or_else(|| added(cx, &halves, "disk requests", T::CostDiskRequest))
 }
 
-pub(super) fn compaction_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::CompactStall, "direct compactions", T::CostCompact)
+pub(super) fn compaction_events(cx: &Context<'_>) -> Option<Events> {
+    of_machine(cx, Field::CompactStall, "direct compactions", T::CostCompact)
 }

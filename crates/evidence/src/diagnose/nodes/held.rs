@@ -26,14 +26,14 @@ struct Totals {
 }
 
 /// Requests a second and their wait, of each sample.
-fn totals(look: &Look<'_>, disk: &Disk<'_>, rate: &[Field]) -> Totals {
+fn totals(cx: &Context<'_>, disk: &Disk<'_>, rate: &[Field]) -> Totals {
     let mut totals = Totals { held: Vec::new(), free: Vec::new() };
     for index in 0..disk.line.points.len() {
         let parts: Option<Vec<f64>> = rate.iter().map(|field| disk.get(*field, index)).collect();
         let wait = io::wait(&|field| disk.get(field, index));
         let (Some(parts), Some(wait)) = (parts, wait) else { continue };
-        let busy = disk.line.points[index].value >= look.limit(T::DiskBusy);
-        let slow = busy && wait >= look.limit(T::DiskAwait);
+        let busy = disk.line.points[index].value >= cx.limit(T::DiskBusy);
+        let slow = busy && wait >= cx.limit(T::DiskAwait);
         let sample = (parts.iter().sum(), wait);
         if slow { totals.held.push(sample) } else { totals.free.push(sample) }
     }
@@ -41,30 +41,30 @@ fn totals(look: &Look<'_>, disk: &Disk<'_>, rate: &[Field]) -> Totals {
 }
 
 /// Is a disk held at one rate, whatever waits for it?
-pub(super) fn capped(look: &Look<'_>) -> Answer {
+pub(super) fn capped(cx: &Context<'_>) -> Answer {
     let requests = [Field::DiskReads, Field::DiskWrites];
     let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes];
     let mut seen = false;
-    for disk in disks(look) {
+    for disk in disks(cx) {
         for (rate, in_bytes) in [(&requests, false), (&bytes, true)] {
-            let totals = totals(look, &disk, rate);
+            let totals = totals(cx, &disk, rate);
             seen |= !totals.held.is_empty() || !totals.free.is_empty();
-            if let Some(evidence) = level(look, &disk, &totals, in_bytes) {
+            if let Some(evidence) = level(cx, &disk, &totals, in_bytes) {
                 return Answer::yes(0.9, evidence);
             }
         }
     }
-    if seen { Answer::no(busiest(look)) } else { Answer::unknown(&[DISKS]) }
+    if seen { Answer::no(busiest(cx)) } else { Answer::unknown(&[DISKS]) }
 }
 
-fn busiest(look: &Look<'_>) -> Vec<Evidence> {
-    let most = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
-    most.iter().map(|seen| look.quote(seen)).collect()
+fn busiest(cx: &Context<'_>) -> Vec<Evidence> {
+    let most = most(disks(cx).filter_map(|disk| cx.highest(&disk.line)));
+    most.iter().map(|seen| cx.quote(seen)).collect()
 }
 
 /// The sentences that say so, where a disk stays at one rate.
 fn level(
-    look: &Look<'_>,
+    cx: &Context<'_>,
     disk: &Disk<'_>,
     totals: &Totals,
     in_bytes: bool,
@@ -73,7 +73,7 @@ fn level(
     let (least, most) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     let spread = (most - least) / most.max(f64::MIN_POSITIVE) * 100.0;
     let wait = totals.held.iter().map(|(_, wait)| *wait).fold(0.0, f64::max);
-    if totals.held.len() < SAMPLES_MIN || spread > look.limit(T::LevelSpread) {
+    if totals.held.len() < SAMPLES_MIN || spread > cx.limit(T::LevelSpread) {
         return None;
     }
     let amount = |rate: f64| match in_bytes {
@@ -87,7 +87,7 @@ fn level(
         totals.held.len(),
         write::milliseconds(wait)
     );
-    let seen = look.highest(&disk.line)?;
+    let seen = cx.highest(&disk.line)?;
     // A disk that serves the same load at its own pace is level as well: what tells them apart is
     // that it could do more, or that no disk ends so evenly.
     let better = totals
@@ -100,11 +100,11 @@ fn level(
     });
     // A disk that streams, a fast one, and in long samples a slow one are as even at their own
     // limit; what somebody set is a round number besides.
-    let even = spread <= look.limit(T::LevelSpread) / 3.0;
+    let even = spread <= cx.limit(T::LevelSpread) / 3.0;
     let even = even && !in_bytes && most <= EVEN_MAX && is_round((least + most) / 2.0);
     (better.is_some() || even).then(|| {
         let why = "no disk ends so evenly by itself: a limit holds it there";
-        let mut evidence = vec![look.say(&seen, &text)];
+        let mut evidence = vec![cx.say(&seen, &text)];
         evidence.extend(better);
         evidence.push(Evidence::derived(why));
         evidence
@@ -112,9 +112,9 @@ fn level(
 }
 
 /// Is the write cache of a controller off?
-pub(super) fn write_cache(look: &Look<'_>) -> Answer {
-    let logged = log::write_cache(look);
-    let setting = look.setting(WRITE_CACHE).map(|quote| look.cite(quote, &quote.text));
+pub(super) fn write_cache(cx: &Context<'_>) -> Answer {
+    let logged = log::write_cache(cx);
+    let setting = cx.setting(WRITE_CACHE).map(|quote| cx.cite(quote, &quote.text));
     match (logged.is_yes(), setting) {
         (true, setting) => {
             let mild = logged.mild && setting.is_none();

@@ -21,11 +21,11 @@ struct Kill {
 /// Most names, and most limits, that are told.
 const TOLD_MAX: usize = 4;
 
-fn kills(look: &Look<'_>, field: Field) -> Vec<Kill> {
-    let all = look.lines(field, |subject| matches!(subject, Subject::Kill { .. }));
+fn kills(cx: &Context<'_>, field: Field) -> Vec<Kill> {
+    let all = cx.lines(field, |subject| matches!(subject, Subject::Kill { .. }));
     let kill = |line: Line| {
         let Subject::Kill { scope, limited, victim } = line.subject.clone() else { return None };
-        let most = |field| look.peak(field, &line.subject).map(|seen| seen.value);
+        let most = |field| cx.peak(field, &line.subject).map(|seen| seen.value);
         let (limit, size) = (most(Field::OomLimit), most(Field::OomVictim));
         Some(Kill { line, scope, limited, victim, limit, size })
     };
@@ -34,9 +34,9 @@ fn kills(look: &Look<'_>, field: Field) -> Vec<Kill> {
 
 /// What a cluster or systemd tells beside the kernel's log are the same kills again, unless they
 /// were at another limit.
-fn once(look: &Look<'_>, mut all: Vec<Kill>) -> Vec<Kill> {
+fn once(cx: &Context<'_>, mut all: Vec<Kill>) -> Vec<Kill> {
     let logged = |kill: &Kill| {
-        let source = look.recording.source(kill.line.source);
+        let source = cx.recording.source(kill.line.source);
         source.is_some_and(|source| source.kind == SourceKind::KernelLog)
     };
     let limits: Vec<Option<f64>> = all.iter().filter(|k| logged(k)).map(|k| k.limit).collect();
@@ -61,7 +61,7 @@ impl Kill {
     }
 
     /// Whose memory was used up.
-    fn whose(&self, look: &Look<'_>) -> String {
+    fn whose(&self, cx: &Context<'_>) -> String {
         let of = self.limit.map(|limit| format!(" of {}", write::bytes(limit)));
         let of = of.unwrap_or_default();
         match (self.scope, &self.limited) {
@@ -76,12 +76,12 @@ impl Kill {
                 let name = name.as_deref().unwrap_or("its container");
                 format!("at the limit{of} of {name}, whatever the machine has left")
             }
-            (Shortage::Machine, _) if super::defaults::min_free(look).is_yes() => {
+            (Shortage::Machine, _) if super::defaults::min_free(cx).is_yes() => {
                 "at no cgroup's limit: the machine had no memory to give, and vm.min_free_kbytes \
                  keeps much of it free"
                     .to_owned()
             }
-            (Shortage::Machine, _) if movable_only(look).is_some() => {
+            (Shortage::Machine, _) if movable_only(cx).is_some() => {
                 "at no cgroup's limit: the machine had no memory left that the request may use"
                     .to_owned()
             }
@@ -109,19 +109,19 @@ impl Kill {
 }
 
 /// That programs were killed, the latest first where that is known, and how often.
-fn summary(look: &Look<'_>, all: &[Kill]) -> Option<Evidence> {
+fn summary(cx: &Context<'_>, all: &[Kill]) -> Option<Evidence> {
     let first = all.first()?;
-    let seen = look.highest(&first.line)?;
+    let seen = cx.highest(&first.line)?;
     let names: BTreeSet<String> = all.iter().map(Kill::named).collect();
     let names: Vec<String> = names.into_iter().take(TOLD_MAX).collect();
     let killed: usize = all.iter().map(Kill::count).sum();
     let often = if killed > 1 { format!(", {killed} times") } else { String::new() };
     let lead = if killed > 1 { ", the last " } else { ", " };
-    let aged = all.iter().filter_map(|kill| Some((age_s(look, &kill.line.subject)?, kill)));
+    let aged = all.iter().filter_map(|kill| Some((age_s(cx, &kill.line.subject)?, kill)));
     let latest = aged.reduce(|a, b| if b.0 < a.0 { b } else { a });
     let latest = latest.map_or(first, |(_, kill)| kill);
-    let when = ago(look, &latest.line.subject, lead);
-    let source = look.recording.source(seen.source);
+    let when = ago(cx, &latest.line.subject, lead);
+    let source = cx.recording.source(seen.source);
     let logged = source.is_none_or(|source| source.kind == SourceKind::KernelLog);
     let text = match logged {
         true => format!(
@@ -130,18 +130,18 @@ fn summary(look: &Look<'_>, all: &[Kill]) -> Option<Evidence> {
         ),
         false => format!("killed for memory: {}{often}{when}", names.join(", ")),
     };
-    Some(look.say(&seen, &text))
+    Some(cx.say(&seen, &text))
 }
 
 /// At whose limits, each said once.
-fn limits(look: &Look<'_>, all: &[Kill]) -> Vec<Evidence> {
+fn limits(cx: &Context<'_>, all: &[Kill]) -> Vec<Evidence> {
     let mut told: Vec<(String, usize, Evidence)> = Vec::new();
     for kill in all {
-        let Some(seen) = look.highest(&kill.line) else { continue };
-        let text = kill.whose(look);
+        let Some(seen) = cx.highest(&kill.line) else { continue };
+        let text = kill.whose(cx);
         match told.iter_mut().find(|(known, ..)| *known == text) {
             Some((_, count, _)) => *count += kill.count(),
-            None => told.push((text.clone(), kill.count(), look.say(&seen, &text))),
+            None => told.push((text.clone(), kill.count(), cx.say(&seen, &text))),
         }
     }
     let several = told.len() > 1;
@@ -164,34 +164,34 @@ fn restarts_of(count: f64) -> String {
 }
 
 /// How often the container was started again, whatever ended it.
-fn restarts(look: &Look<'_>, all: &[Kill]) -> Vec<Evidence> {
+fn restarts(cx: &Context<'_>, all: &[Kill]) -> Vec<Evidence> {
     let restarted = |kill: &Kill| {
-        let seen = look.peak(Field::Restarts, &kill.line.subject)?;
+        let seen = cx.peak(Field::Restarts, &kill.line.subject)?;
         let name = kill.victim.as_deref().unwrap_or("its container");
         let text = format!("{name} was restarted {}", restarts_of(seen.value));
-        Some(look.say(&seen, &text))
+        Some(cx.say(&seen, &text))
     };
     all.iter().filter_map(restarted).take(TOLD_MAX).collect()
 }
 
 /// Who wanted the memory, where that is another program than the victim.
-fn asked(look: &Look<'_>, all: &[Kill]) -> Option<Evidence> {
-    let lines = look.lines(Field::OomAsked, |_| true);
+fn asked(cx: &Context<'_>, all: &[Kill]) -> Option<Evidence> {
+    let lines = cx.lines(Field::OomAsked, |_| true);
     let victims: BTreeSet<&str> = all.iter().filter_map(|kill| kill.victim.as_deref()).collect();
     let other = |line: &&Line| line.subject.process_name().is_some_and(|n| !victims.contains(n));
     let others: Vec<&Line> = lines.iter().filter(other).collect();
-    let first = look.highest(others.first()?)?;
+    let first = cx.highest(others.first()?)?;
     let names: Vec<String> =
         others.iter().take(TOLD_MAX).map(|line| line.subject.to_string()).collect();
-    Some(look.say(&first, &format!("{} asked for the memory", names.join(", "))))
+    Some(cx.say(&first, &format!("{} asked for the memory", names.join(", "))))
 }
 
 /// Free memory that was there when the kernel reported, where most of it is CMA: memory that only
 /// what can be moved may use.
-fn movable_only(look: &Look<'_>) -> Option<Evidence> {
+fn movable_only(cx: &Context<'_>) -> Option<Evidence> {
     let total = |field| {
-        let lines = look.lines(field, |_| true);
-        sum(lines.iter().filter_map(|line| look.highest(line)))
+        let lines = cx.lines(field, |_| true);
+        sum(lines.iter().filter_map(|line| cx.highest(line)))
     };
     let (free, cma) = (total(Field::LogZoneFree)?, total(Field::LogZoneFreeCma)?);
     let kept = total(Field::LogZoneMin)?;
@@ -204,12 +204,12 @@ fn movable_only(look: &Look<'_>) -> Option<Evidence> {
         write::bytes(kept.value)
     );
     let decisive = free.value > kept.value && free.value - cma.value <= kept.value;
-    decisive.then(|| look.say(&free, &text))
+    decisive.then(|| cx.say(&free, &text))
 }
 
 /// Who held the memory when the kernel reported, as far as the report says: the largest part of it
 /// and the largest process.
-fn holders(look: &Look<'_>) -> Vec<Evidence> {
+fn holders(cx: &Context<'_>) -> Vec<Evidence> {
     const PARTS: [Field; 6] = [
         Field::LogAnon,
         Field::LogFileCache,
@@ -218,11 +218,11 @@ fn holders(look: &Look<'_>) -> Vec<Evidence> {
         Field::LogPageTables,
         Field::LogHugetlb,
     ];
-    let largest = most(PARTS.into_iter().filter_map(|field| look.top(field)));
-    let whole = look.top(Field::LogMemory);
+    let largest = most(PARTS.into_iter().filter_map(|field| cx.top(field)));
+    let whole = cx.top(Field::LogMemory);
     let part = largest.map(|seen| {
         let of = whole.map_or_else(String::new, |all| format!(" of {}", write::bytes(all.value)));
-        look.say(
+        cx.say(
             &seen,
             &format!(
                 "most of it was {}: {}{of}",
@@ -231,20 +231,20 @@ fn holders(look: &Look<'_>) -> Vec<Evidence> {
             ),
         )
     });
-    let process = look.top(Field::LogTaskRss).map(|seen| {
-        look.say(&seen, &format!("{} was the largest: {}", seen.subject, write::bytes(seen.value)))
+    let process = cx.top(Field::LogTaskRss).map(|seen| {
+        cx.say(&seen, &format!("{} was the largest: {}", seen.subject, write::bytes(seen.value)))
     });
     part.into_iter().chain(process).collect()
 }
 
 /// The command that raises the limit of what was killed.
-fn raise(look: &Look<'_>, kill: &Kill) -> Option<String> {
+fn raise(cx: &Context<'_>, kill: &Kill) -> Option<String> {
     let name = kill.limited.as_deref()?;
     let unit =
         if kill.scope == Shortage::Container || name.contains("kubepods") { "Mi" } else { "M" };
     let more = kill.limit.map_or_else(|| "SIZE".to_owned(), |now| more_than(now, unit));
     let last = name.rsplit('/').next().unwrap_or(name);
-    let source = look.recording.source(kill.line.source).map(|source| source.kind);
+    let source = cx.recording.source(kill.line.source).map(|source| source.kind);
     let by_systemd = [".service", ".slice", ".scope"].iter().any(|end| last.ends_with(end));
     let docker = ["docker", "libpod"].iter().find(|kind| name.contains(**kind));
     Some(if kill.scope == Shortage::Container && source == Some(SourceKind::Docker) {
@@ -263,11 +263,11 @@ fn raise(look: &Look<'_>, kill: &Kill) -> Option<String> {
     })
 }
 
-fn mends(look: &Look<'_>, kill: &Kill) -> Option<Remedy> {
+fn mends(cx: &Context<'_>, kill: &Kill) -> Option<Remedy> {
     Some(Remedy {
         reach: Reach::Service,
         what: "raise the limit at which it was killed, or let the program need less",
-        command: raise(look, kill)?.into(),
+        command: raise(cx, kill)?.into(),
         verify: "oom_kill in its memory.events stops growing",
         when: When::Always,
     })
@@ -280,31 +280,31 @@ fn more_than(limit: f64, unit: &str) -> String {
 }
 
 /// Does a log, or a tool of a cluster, say so?
-pub(super) fn told(look: &Look<'_>) -> Answer {
-    let all = once(look, kills(look, Field::ProcKilled));
-    if let Some(summary) = summary(look, &all) {
-        let old = all.iter().all(|kill| is_old(look, &kill.line.subject) == Some(true));
+pub(super) fn told(cx: &Context<'_>) -> Answer {
+    let all = once(cx, kills(cx, Field::ProcKilled));
+    if let Some(summary) = summary(cx, &all) {
+        let old = all.iter().all(|kill| is_old(cx, &kill.line.subject) == Some(true));
         let open = all.iter().any(|kill| {
             let unnamed = kill.scope == Shortage::Cgroup && kill.limited.is_none();
             kill.scope == Shortage::Unknown || unnamed
         });
         let own = [Shortage::Cgroup, Shortage::Container];
         let machine = all.iter().any(|kill| !own.contains(&kill.scope));
-        let cma = movable_only(look).filter(|_| machine);
+        let cma = movable_only(cx).filter(|_| machine);
         let missing: &[Missing] = if open { &[KERNEL_LOG] } else { &[] };
-        let answer = Answer::yes(0.8, vec![summary]).and(limits(look, &all)).and(cma);
+        let answer = Answer::yes(0.8, vec![summary]).and(limits(cx, &all)).and(cma);
         let answer =
-            answer.and(restarts(look, &all)).and(if machine { holders(look) } else { Vec::new() });
-        let answer = answer.and(asked(look, &all)).lacking(missing).mild(old);
-        let steps = all.iter().filter_map(|kill| mends(look, kill)).take(TOLD_MAX).collect();
+            answer.and(restarts(cx, &all)).and(if machine { holders(cx) } else { Vec::new() });
+        let answer = answer.and(asked(cx, &all)).lacking(missing).mild(old);
+        let steps = all.iter().filter_map(|kill| mends(cx, kill)).take(TOLD_MAX).collect();
         return if machine { answer } else { answer.mended_by(steps) };
     }
-    let calls = [Field::OomCalls, Field::OomNobody].map(|field| kills(look, field)).into_iter();
+    let calls = [Field::OomCalls, Field::OomNobody].map(|field| kills(cx, field)).into_iter();
     let calls: Vec<Kill> = calls.flatten().collect();
-    let Some(seen) = calls.first().and_then(|call| look.highest(&call.line)) else {
+    let Some(seen) = calls.first().and_then(|call| cx.highest(&call.line)) else {
         return Answer::unknown(&[VMSTAT]);
     };
-    let old = calls.iter().all(|call| is_old(look, &call.line.subject) == Some(true));
+    let old = calls.iter().all(|call| is_old(cx, &call.line.subject) == Some(true));
     let text = match seen.field {
         Field::OomNobody => "memory was used up, and nobody was left whom the kernel could kill",
         _ => {
@@ -312,7 +312,7 @@ pub(super) fn told(look: &Look<'_>) -> Answer {
               not say"
         }
     };
-    let when = ago(look, &seen.subject, ", ");
-    let answer = Answer::yes(0.8, vec![look.say(&seen, &format!("{text}{when}"))]);
-    answer.and(asked(look, &[])).and(limits(look, &calls)).lacking(&[KERNEL_LOG]).mild(old)
+    let when = ago(cx, &seen.subject, ", ");
+    let answer = Answer::yes(0.8, vec![cx.say(&seen, &format!("{text}{when}"))]);
+    answer.and(asked(cx, &[])).and(limits(cx, &calls)).lacking(&[KERNEL_LOG]).mild(old)
 }

@@ -8,44 +8,44 @@ use hugewise_base::count;
 use std::collections::BTreeMap;
 
 /// How full a cgroup's memory is, in a sentence.
-fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
-    let used = look.latest(Field::CgroupMemory, cgroup)?;
-    let (limit, name) = match look.latest(Field::CgroupMemoryMax, cgroup) {
+fn filled(cx: &Context<'_>, cgroup: &Subject) -> Option<Evidence> {
+    let used = cx.latest(Field::CgroupMemory, cgroup)?;
+    let (limit, name) = match cx.latest(Field::CgroupMemoryMax, cgroup) {
         Some(limit) => (limit, "limit"),
-        None => (look.latest(Field::CgroupMemoryHigh, cgroup)?, "memory.high"),
+        None => (cx.latest(Field::CgroupMemoryHigh, cgroup)?, "memory.high"),
     };
     let text = format!(
         "{cgroup}: {} of its {name} of {} in use",
         write::bytes(used.value),
         write::bytes(limit.value)
     );
-    Some(look.say(&used, &text))
+    Some(cx.say(&used, &text))
 }
 
 /// Is a cgroup at its memory limit, so that its programs wait for memory?
-pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
-    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| look.top(field));
+pub(super) fn cgroup_memory(cx: &Context<'_>) -> Answer {
+    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| cx.top(field));
     let rate = most(rate.into_iter().flatten());
-    let stalls = look.top(Field::CgroupPsiMemory);
-    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| look.top(f));
+    let stalls = cx.top(Field::CgroupPsiMemory);
+    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| cx.top(f));
     let ever = most(ever.into_iter().flatten());
-    let hit = rate.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHits));
-    let stalled = stalls.as_ref().filter(|seen| seen.value >= look.limit(T::PsiHigh));
-    let often = ever.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHitsEver));
+    let hit = rate.as_ref().filter(|seen| seen.value >= cx.limit(T::CgroupHits));
+    let stalled = stalls.as_ref().filter(|seen| seen.value >= cx.limit(T::PsiHigh));
+    let often = ever.as_ref().filter(|seen| seen.value >= cx.limit(T::CgroupHitsEver));
     let Some(first) = stalled.or(hit).or(often.filter(|_| rate.is_none() && stalls.is_none()))
     else {
         let seen = rate.or(stalls).or(ever);
         let Some(seen) = seen else { return Answer::unknown(&[CGROUP_MEMORY]) };
-        return Answer::no(vec![look.quote(&seen)]).if_close(seen.value > 0.0);
+        return Answer::no(vec![cx.quote(&seen)]).if_close(seen.value > 0.0);
     };
     let others = [hit, stalled].into_iter().flatten();
-    let others = others.filter(|seen| seen.field != first.field).map(|seen| look.quote(seen));
-    let refaults = look.peak(Field::CgroupRefaults, &first.subject).filter(|seen| seen.value > 0.0);
-    let refaults = refaults.map(|seen| look.quote(&seen));
+    let others = others.filter(|seen| seen.field != first.field).map(|seen| cx.quote(seen));
+    let refaults = cx.peak(Field::CgroupRefaults, &first.subject).filter(|seen| seen.value > 0.0);
+    let refaults = refaults.map(|seen| cx.quote(&seen));
     let weight = stalled.map_or(0.5, |seen| (seen.value / 100.0).max(0.5));
-    Answer::yes(weight, vec![look.quote(first)])
+    Answer::yes(weight, vec![cx.quote(first)])
         .and(others)
-        .and(filled(look, &first.subject))
+        .and(filled(cx, &first.subject))
         .and(refaults)
 }
 
@@ -53,8 +53,8 @@ pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
 const PORTS_DEFAULT: f64 = 28_232.0;
 
 /// How many ports there are for connections to one peer; whether that is taken to be so.
-fn ports(look: &Look<'_>) -> (f64, bool) {
-    let range = look.setting("/proc/sys/net/ipv4/ip_local_port_range").and_then(|quote| {
+fn ports(cx: &Context<'_>) -> (f64, bool) {
+    let range = cx.setting("/proc/sys/net/ipv4/ip_local_port_range").and_then(|quote| {
         let mut ends = quote.text.split_whitespace().map(str::parse::<f64>);
         let (low, high) = (ends.next()?.ok()?, ends.next()?.ok()?);
         (high >= low).then_some(high - low + 1.0)
@@ -63,14 +63,14 @@ fn ports(look: &Look<'_>) -> (f64, bool) {
 }
 
 /// The peer's service with most closed connections, as counted or listed.
-fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
-    if let Some(seen) = look.top(Field::PeerTimeWait)
+fn closed(cx: &Context<'_>) -> Option<(String, f64, Option<Seen>)> {
+    if let Some(seen) = cx.top(Field::PeerTimeWait)
         && let Subject::Flow { remote, .. } = &seen.subject
     {
         return Some((remote.clone(), seen.value, Some(seen.clone())));
     }
     let mut peers: BTreeMap<&str, f64> = BTreeMap::new();
-    let waits = look.host.sockets.iter().filter(|s| s.state == SocketState::TimeWait);
+    let waits = cx.host.sockets.iter().filter(|s| s.state == SocketState::TimeWait);
     for socket in waits {
         *peers.entry(socket.remote.as_str()).or_default() += 1.0;
     }
@@ -82,24 +82,23 @@ fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
 const PORTS_USED: f64 = 0.98;
 
 /// Are the ports for connections to one peer used up?
-pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
-    let failed = look.top(Field::PortErrors);
+pub(super) fn ports_used_up(cx: &Context<'_>) -> Answer {
+    let failed = cx.top(Field::PortErrors);
     let log = Subject::part(FAILURES, Field::PortErrors.about().key);
-    let old = failed.as_ref().and_then(|_| is_old(look, &log));
-    let times =
-        look.lines(Field::PortErrors, |_| true).iter().map(|l| l.points.len()).sum::<usize>();
+    let old = failed.as_ref().and_then(|_| is_old(cx, &log));
+    let times = cx.lines(Field::PortErrors, |_| true).iter().map(|l| l.points.len()).sum::<usize>();
     let failed = failed.map(|seen| {
         let text = format!(
             "a log says {} that a connection got no address: every port to that peer \
              is taken",
             count::times(times)
         );
-        look.say(&seen, &text)
+        cx.say(&seen, &text)
     });
-    let (all, assumed) = ports(look);
-    let limit = all * look.limit(T::PortsNear) / 100.0;
-    let peer = closed(look);
-    let total = look.highest_of(Field::TcpTimeWait);
+    let (all, assumed) = ports(cx);
+    let limit = all * cx.limit(T::PortsNear) / 100.0;
+    let peer = closed(cx);
+    let total = cx.highest_of(Field::TcpTimeWait);
     let range = format!("of {} ports", write::number(all));
     let of_peer =
         peer.as_ref().filter(|(_, closed, _)| *closed >= limit).map(|(name, closed, seen)| {
@@ -108,13 +107,13 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
                 write::number(*closed)
             );
             match seen {
-                Some(seen) => look.say(seen, &text),
+                Some(seen) => cx.say(seen, &text),
                 None => Evidence::derived(text),
             }
         });
     let many = total.as_ref().filter(|seen| seen.value >= limit).map(|seen| {
         let text = format!("{} closed connections in TIME-WAIT", write::number(seen.value));
-        look.say(seen, &text)
+        cx.say(seen, &text)
     });
     let supposed = assumed
         .then(|| Evidence::assumed("net.ipv4.ip_local_port_range is the default, 32768 to 60999"));
@@ -132,40 +131,40 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
     let exactly = (PORTS_USED..=1.0).contains(&(seen.value / all.max(1.0)));
     if exactly {
         let text = format!("{} closed connections in TIME-WAIT {range}", write::number(seen.value));
-        let evidence = vec![look.say(&seen, &text)];
+        let evidence = vec![cx.say(&seen, &text)];
         return Answer::yes(0.4, evidence).mild(true).and(supposed).lacking(&[PORTS]);
     }
-    Answer::no(vec![look.quote(&seen)]).if_close(seen.value >= limit)
+    Answer::no(vec![cx.quote(&seen)]).if_close(seen.value >= limit)
 }
 
 /// Has a program, or the machine, as many files open as it may?
-pub(super) fn open_files(look: &Look<'_>) -> Answer {
-    let near = look.limit(T::TableFull) / 100.0;
-    let failed = look.top(Field::OpenFileErrors);
+pub(super) fn open_files(cx: &Context<'_>) -> Answer {
+    let near = cx.limit(T::TableFull) / 100.0;
+    let failed = cx.top(Field::OpenFileErrors);
     let log = Subject::part(FAILURES, Field::OpenFileErrors.about().key);
-    let lines = look.lines(Field::OpenFileErrors, |_| true);
+    let lines = cx.lines(Field::OpenFileErrors, |_| true);
     let times: usize = lines.iter().map(|line| line.points.len()).sum();
-    let old = is_old(look, &log) == Some(true);
+    let old = is_old(cx, &log) == Some(true);
     let logged = failed.map(|seen| {
-        look.say(&seen, &format!("a log says {}: too many open files", count::times(times)))
+        cx.say(&seen, &format!("a log says {}: too many open files", count::times(times)))
     });
-    let process = look.lines(Field::OpenFiles, |_| true).into_iter().filter_map(|line| {
+    let process = cx.lines(Field::OpenFiles, |_| true).into_iter().filter_map(|line| {
         let (open, most) =
-            (look.highest(&line)?, look.latest(Field::OpenFilesMax, &line.subject)?.value);
+            (cx.highest(&line)?, cx.latest(Field::OpenFilesMax, &line.subject)?.value);
         let text = format!(
             "{}: {} of {} files open",
             line.subject,
             write::number(open.value),
             write::number(most)
         );
-        Some((look.say(&open, &text), open.value >= most * near))
+        Some((cx.say(&open, &text), open.value >= most * near))
     });
     let process = process.reduce(|a, b| if b.1 { b } else { a });
-    let machine = machine_files(look);
-    let full_log = look
+    let machine = machine_files(cx);
+    let full_log = cx
         .setting(&quoted(Trouble::FileMax))
-        .map(|quote| look.cite(quote, &format!("the kernel's log says: {}", quote.text)));
-    let limit_old = is_old(look, &Subject::part(LOG, Trouble::FileMax.key())) == Some(true);
+        .map(|quote| cx.cite(quote, &format!("the kernel's log says: {}", quote.text)));
+    let limit_old = is_old(cx, &Subject::part(LOG, Trouble::FileMax.key())) == Some(true);
     let full = process.as_ref().is_some_and(|(_, full)| *full)
         || machine.as_ref().is_some_and(|(_, full)| *full);
     let found = full || logged.is_some() || full_log.is_some();
@@ -181,8 +180,8 @@ pub(super) fn open_files(look: &Look<'_>) -> Answer {
 }
 
 /// `/proc/sys/fs/file-nr`: open, free, most.
-fn machine_files(look: &Look<'_>) -> Option<(Evidence, bool)> {
-    let quote = look.setting("/proc/sys/fs/file-nr")?;
+fn machine_files(cx: &Context<'_>) -> Option<(Evidence, bool)> {
+    let quote = cx.setting("/proc/sys/fs/file-nr")?;
     let numbers: Vec<f64> =
         quote.text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [open, free, most] = numbers.as_slice() else { return None };
@@ -190,9 +189,9 @@ fn machine_files(look: &Look<'_>) -> Option<(Evidence, bool)> {
     let (open, limited) = (open - free, *most < 1e15);
     if !limited {
         let text = format!("the machine: {} files open, without a limit", write::number(open));
-        return Some((look.cite(quote, &text), false));
+        return Some((cx.cite(quote, &text), false));
     }
     let text =
         format!("the machine: {} of {} files open", write::number(open), write::number(*most));
-    Some((look.cite(quote, &text), open >= most * look.limit(T::TableFull) / 100.0))
+    Some((cx.cite(quote, &text), open >= most * cx.limit(T::TableFull) / 100.0))
 }

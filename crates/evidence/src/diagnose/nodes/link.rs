@@ -8,49 +8,49 @@ use crate::recording::readers::ethtool::duplex_setting;
 const TRAFFIC_MIN: f64 = 1e6;
 
 /// Is a link full?
-pub(super) fn link(look: &Look<'_>) -> Answer {
-    let all = [said(look), computed(look), added(look)].into_iter().flatten();
+pub(super) fn link(cx: &Context<'_>) -> Answer {
+    let all = [said(cx), computed(cx), added(cx)].into_iter().flatten();
     let Some((busy, evidence)) = all.reduce(|a, b| if b.0 > a.0 { b } else { a }) else {
-        let traffic = look.host.subjects(Field::NetRxBytes).next().is_some();
+        let traffic = cx.host.subjects(Field::NetRxBytes).next().is_some();
         return Answer::unknown(&[if traffic { LINKS } else { NETWORK }]);
     };
-    let limit = look.limit(T::LinkBusy);
+    let limit = cx.limit(T::LinkBusy);
     Answer::when(busy >= limit, (busy / limit / 10.0).min(0.6), vec![evidence])
-        .backed(peers(look))
-        .or_close(look.is_close(busy, limit))
+        .backed(peers(cx))
+        .or_close(cx.is_close(busy, limit))
 }
 
 /// The fuller direction of an interface, bytes a second.
-fn fuller(look: &Look<'_>, subject: &Subject) -> Option<Seen> {
-    let mean = |field| look.sustained(&look.line(field, subject)?);
+fn fuller(cx: &Context<'_>, subject: &Subject) -> Option<Seen> {
+    let mean = |field| cx.sustained(&cx.line(field, subject)?);
     let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
     let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
     let seen = most([rx, tx].into_iter().flatten())?;
-    let half = |name: &str| look.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
+    let half = |name: &str| cx.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
     let half = matches!(subject, Subject::Interface(name) if half(name));
     Some(if half { Seen { value: both, ..seen } } else { seen })
 }
 
 /// The fullest link by what tools say of its use.
-fn said(look: &Look<'_>) -> Option<(f64, Evidence)> {
+fn said(cx: &Context<'_>) -> Option<(f64, Evidence)> {
     let unknown = |line: &Line| {
-        let idle = look.highest(line).is_some_and(|seen| seen.value == 0.0);
-        idle && fuller(look, &line.subject).is_some_and(|seen| seen.value >= TRAFFIC_MIN)
+        let idle = cx.highest(line).is_some_and(|seen| seen.value == 0.0);
+        idle && fuller(cx, &line.subject).is_some_and(|seen| seen.value >= TRAFFIC_MIN)
     };
-    let lines = look.lines(Field::NetBusy, |_| true);
+    let lines = cx.lines(Field::NetBusy, |_| true);
     let known = lines.iter().filter(|line| !unknown(line));
-    let top = most(known.filter_map(|line| look.sustained(line)))?;
-    Some((top.value, look.quote(&top)))
+    let top = most(known.filter_map(|line| cx.sustained(line)))?;
+    Some((top.value, cx.quote(&top)))
 }
 
 /// Speeds of the links that are up.
-fn speeds(look: &Look<'_>) -> Vec<Seen> {
-    let all = look.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_)));
-    let all = all.iter().filter_map(|line| look.latest(Field::NetSpeed, &line.subject));
+fn speeds(cx: &Context<'_>) -> Vec<Seen> {
+    let all = cx.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_)));
+    let all = all.iter().filter_map(|line| cx.latest(Field::NetSpeed, &line.subject));
     all.filter(|speed| speed.value > 0.0).collect()
 }
 
-fn share(look: &Look<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence) {
+fn share(cx: &Context<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence) {
     let percent = (of.value / speed.value * 100.0).min(100.0);
     let text = format!(
         "{}: {what} {}, of {} that its link carries: {percent:.0} %",
@@ -58,40 +58,40 @@ fn share(look: &Look<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence
         write::value(Unit::BytesPerSecond, of.value),
         write::value(Unit::BytesPerSecond, speed.value),
     );
-    (percent, look.derive(of, &text))
+    (percent, cx.derive(of, &text))
 }
 
 /// The fullest by bytes and speed, which different tools say.
-fn computed(look: &Look<'_>) -> Option<(f64, Evidence)> {
-    let each = speeds(look).into_iter().filter_map(|speed| {
-        let seen = fuller(look, &speed.subject)?;
-        Some(share(look, &seen, "it passes", &speed))
+fn computed(cx: &Context<'_>) -> Option<(f64, Evidence)> {
+    let each = speeds(cx).into_iter().filter_map(|speed| {
+        let seen = fuller(cx, &speed.subject)?;
+        Some(share(cx, &seen, "it passes", &speed))
     });
     each.reduce(|a, b| if b.0 > a.0 { b } else { a })
 }
 
 /// The flows to all peers, where there is one link that they can take.
-fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
-    let [speed] = <[Seen; 1]>::try_from(speeds(look)).ok()?;
+fn added(cx: &Context<'_>) -> Option<(f64, Evidence)> {
+    let [speed] = <[Seen; 1]>::try_from(speeds(cx)).ok()?;
     let total = |field| {
-        let lines = look.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
-        let means = lines.iter().filter_map(|line| look.mean(line));
+        let lines = cx.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
+        let means = lines.iter().filter_map(|line| cx.mean(line));
         sum(means)
     };
     let ways = [total(Field::FlowSent), total(Field::FlowReceived)].into_iter().flatten();
     let fuller = most(ways)?;
-    Some(share(look, &fuller, "the flows listed are together", &speed))
+    Some(share(cx, &fuller, "the flows listed are together", &speed))
 }
 
 /// The peers that have most of it, each with a good part of what the first one has.
-fn peers(look: &Look<'_>) -> Vec<Evidence> {
+fn peers(cx: &Context<'_>) -> Vec<Evidence> {
     const PEERS_MAX: usize = 3;
     const PART_MIN: f64 = 0.1;
     let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
-    let lines = flows.flat_map(|field| look.lines(field, |_| true));
-    let mut all: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
+    let lines = flows.flat_map(|field| cx.lines(field, |_| true));
+    let mut all: Vec<Seen> = lines.filter_map(|line| cx.mean(&line)).collect();
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
     let first = all.first().map_or(0.0, |first| first.value);
     let large = all.iter().filter(|seen| seen.value > 0.0 && seen.value >= PART_MIN * first);
-    large.take(PEERS_MAX).map(|seen| look.quote(seen)).collect()
+    large.take(PEERS_MAX).map(|seen| cx.quote(seen)).collect()
 }

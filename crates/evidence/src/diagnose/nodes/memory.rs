@@ -4,14 +4,14 @@ use super::prelude::*;
 use crate::diagnose::machine::memory as machine;
 
 /// Are there partially mapped huge pages?
-pub(super) fn bloat(look: &Look<'_>) -> Answer {
-    let huge = look.host.geometry().huge.0;
+pub(super) fn bloat(cx: &Context<'_>) -> Answer {
+    let huge = cx.host.geometry().huge.0;
     let stats = format!(
         "/sys/kernel/mm/transparent_hugepage/hugepages-{}kB/stats/nr_anon_partially_mapped",
         huge >> 10
     );
-    let partial = look.setting(&stats).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
-    let (Some((quote, partial)), Some(total)) = (partial, look.memory_bytes()) else {
+    let partial = cx.setting(&stats).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
+    let (Some((quote, partial)), Some(total)) = (partial, cx.memory_bytes()) else {
         return Answer::unknown(&[HUGE_STATS]);
     };
     let held = partial * huge as f64;
@@ -22,36 +22,32 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
         write::number(partial),
         write::bytes(held)
     );
-    Answer::when(
-        percent >= look.limit(T::BloatHigh),
-        percent / 100.0,
-        vec![look.cite(quote, &text)],
-    )
+    Answer::when(percent >= cx.limit(T::BloatHigh), percent / 100.0, vec![cx.cite(quote, &text)])
 }
 
 /// Does the kernel kill programs for memory?
-pub(super) fn killed(look: &Look<'_>) -> Answer {
-    let told = super::kills::told(look);
+pub(super) fn killed(cx: &Context<'_>) -> Answer {
+    let told = super::kills::told(cx);
     if told.is_yes() {
         return told;
     }
-    let rate = look.peak(Field::OomKills, &Subject::Machine);
-    let count = || look.state(Field::OomKillCount);
-    let of_cgroups = || look.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
+    let rate = cx.peak(Field::OomKills, &Subject::Machine);
+    let count = || cx.state(Field::OomKillCount);
+    let of_cgroups = || cx.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
     let seen = rate.or_else(count).or_else(of_cgroups);
     let Some(seen) = seen else { return told };
-    let evidence = vec![look.quote(&seen)];
+    let evidence = vec![cx.quote(&seen)];
     Answer::when(seen.value > 0.0, 0.8, evidence)
 }
 
 /// Is hardly any memory available?
-pub(super) fn short(look: &Look<'_>) -> Answer {
-    let (Some(room), Some(total)) = (machine::room(look), look.memory_bytes()) else {
-        let refused = below_minimum(look).or_else(|| super::log::page_refused(look));
+pub(super) fn short(cx: &Context<'_>) -> Answer {
+    let (Some(room), Some(total)) = (machine::room(cx), cx.memory_bytes()) else {
+        let refused = below_minimum(cx).or_else(|| super::log::page_refused(cx));
         return refused.unwrap_or_else(|| Answer::unknown(&[MEMINFO]));
     };
     // A HugeTLB pool is in use by design: what is short is the rest.
-    let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
+    let pool = cx.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
     let rest = (total - pool).max(1.0);
     let percent = room.bytes.percent_of(rest);
     let of_all =
@@ -59,37 +55,38 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
     let evidence = match room.bytes.low == room.bytes.high {
         true => {
             let text = format!("{}: {}", write::sentence(&room.seen), of_all(percent.low));
-            look.say(&room.seen, &text)
+            cx.say(&room.seen, &text)
         }
         false if room.bytes.high.is_finite() => {
             let most = write::bytes(room.bytes.high);
             let text =
                 format!("at most {most} are available, caches included: {}", of_all(percent.high));
-            look.derive(&room.seen, &text)
+            cx.derive(&room.seen, &text)
         }
-        false => look
-            .say(&room.seen, &format!("{}: {}", write::sentence(&room.seen), of_all(percent.low))),
+        false => {
+            cx.say(&room.seen, &format!("{}: {}", write::sentence(&room.seen), of_all(percent.low)))
+        }
     };
     // Where swap is used up as well, nothing more can be moved out.
-    let swap = swap_full(look);
-    let limit = look.limit(T::AvailableLow) * if swap.is_some() { SWAP_FULL_FACTOR } else { 1.0 };
-    let little = room.bytes.high <= look.limit(T::AvailableLowBytes);
+    let swap = swap_full(cx);
+    let limit = cx.limit(T::AvailableLow) * if swap.is_some() { SWAP_FULL_FACTOR } else { 1.0 };
+    let little = room.bytes.high <= cx.limit(T::AvailableLowBytes);
     match percent.reaches(limit) {
         None => Answer { evidence: vec![evidence], ..Answer::unknown(&[MEMINFO]) },
         Some(above) => Answer::when(!above && little, 0.5, vec![evidence])
             .backed(swap)
-            .backed(other_look(look, &room.seen))
-            .mild(is_of_before(look, &room.seen))
-            .backed(kept_free(look, &room.seen, total)),
+            .backed(other_look(cx, &room.seen))
+            .mild(is_of_before(cx, &room.seen))
+            .backed(kept_free(cx, &room.seen, total)),
     }
 }
 
 /// A zone that had less than its minimum when the kernel reported: then only the kernel's own
 /// emergencies get a page (`__zone_watermark_ok` in mm/page_alloc.c).
-fn below_minimum(look: &Look<'_>) -> Option<Answer> {
-    let zones = look.sorted(Field::LogZoneFree, |_| true);
+fn below_minimum(cx: &Context<'_>) -> Option<Answer> {
+    let zones = cx.sorted(Field::LogZoneFree, |_| true);
     let short = zones.into_iter().find_map(|free| {
-        let least = look.peak(Field::LogZoneMin, &free.subject)?;
+        let least = cx.peak(Field::LogZoneMin, &free.subject)?;
         (least.value > 0.0 && free.value < least.value).then_some((free, least))
     });
     let (free, least) = short?;
@@ -99,7 +96,7 @@ fn below_minimum(look: &Look<'_>) -> Option<Answer> {
         write::bytes(free.value),
         write::bytes(least.value)
     );
-    Some(Answer::yes(0.5, vec![look.say(&free, &text)]).lacking(&[MEMINFO]))
+    Some(Answer::yes(0.5, vec![cx.say(&free, &text)]).lacking(&[MEMINFO]))
 }
 
 /// With swap used up, this many times the usual limit is little.
@@ -108,74 +105,74 @@ const SWAP_FULL_FACTOR: f64 = 2.0;
 const SWAP_FULL_PERCENT: f64 = 5.0;
 
 /// That swap is used up, where there is any.
-fn swap_full(look: &Look<'_>) -> Option<Evidence> {
-    let total = look.state(Field::SwapTotal).filter(|total| total.value > 0.0)?;
-    let free = look.state(Field::SwapFree)?;
+fn swap_full(cx: &Context<'_>) -> Option<Evidence> {
+    let total = cx.state(Field::SwapTotal).filter(|total| total.value > 0.0)?;
+    let free = cx.state(Field::SwapFree)?;
     let percent = free.value / total.value * 100.0;
     let text = format!(
         "swap is used up: {} of {} are free",
         write::bytes(free.value),
         write::bytes(total.value)
     );
-    (percent <= SWAP_FULL_PERCENT).then(|| look.say(&free, &text))
+    (percent <= SWAP_FULL_PERCENT).then(|| cx.say(&free, &text))
 }
 
 /// A look at another time that showed far more.
-fn other_look(look: &Look<'_>, low: &Seen) -> Option<Evidence> {
-    let most = look.highest_of(Field::MemAvailable)?;
+fn other_look(cx: &Context<'_>, low: &Seen) -> Option<Evidence> {
+    let most = cx.highest_of(Field::MemAvailable)?;
     let other = most.source != low.source && most.value >= 2.0 * low.value;
     let when =
         if most.source > low.source { "in a later listing" } else { "in an earlier listing" };
     let text = format!("{when} {} are available", write::bytes(most.value));
-    other.then(|| look.say(&most, &text))
+    other.then(|| cx.say(&most, &text))
 }
 
 /// Whether the machine has another amount of memory in its last listing, with far more available.
-fn is_of_before(look: &Look<'_>, low: &Seen) -> bool {
-    let last = |field: Field| look.looks_at(field).max_by_key(|line| line.source);
+fn is_of_before(cx: &Context<'_>, low: &Seen) -> bool {
+    let last = |field: Field| cx.looks_at(field).max_by_key(|line| line.source);
     let Some((total, room)) = last(Field::MemTotal).zip(last(Field::MemAvailable)) else {
         return false;
     };
     let totals: Vec<f64> =
-        look.looks_at(Field::MemTotal).flat_map(|line| line.points).map(|p| p.value).collect();
+        cx.looks_at(Field::MemTotal).flat_map(|line| line.points).map(|p| p.value).collect();
     let changed = totals.iter().any(|other| Some(*other) != total.points.last().map(|p| p.value));
     let roomy = room.points.last().is_some_and(|point| point.value >= 2.0 * low.value);
     changed && roomy && room.source > low.source
 }
 
 /// Free memory of which nothing is available, at the same look: the kernel keeps it.
-fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
-    let free = look.state(Field::MemFree).filter(|free| free.source == low.source)?;
-    let kept = free.value / total * 100.0 >= look.limit(T::AvailableAmple);
+fn kept_free(cx: &Context<'_>, low: &Seen, total: f64) -> Option<Evidence> {
+    let free = cx.state(Field::MemFree).filter(|free| free.source == low.source)?;
+    let kept = free.value / total * 100.0 >= cx.limit(T::AvailableAmple);
     let text = format!(
         "{} are free all the same: the kernel keeps them for itself (vm.min_free_kbytes)",
         write::bytes(free.value)
     );
-    kept.then(|| look.say(&free, &text))
+    kept.then(|| cx.say(&free, &text))
 }
 
 /// Do caches of kernel objects, which can be reclaimed, take most of the memory?
-pub(super) fn caches(look: &Look<'_>) -> Answer {
-    let reclaimable = look.state(Field::SlabReclaimable).or_else(|| name_caches(look));
+pub(super) fn caches(cx: &Context<'_>) -> Answer {
+    let reclaimable = cx.state(Field::SlabReclaimable).or_else(|| name_caches(cx));
     // `slabtop` alone counts all caches together: most of them are of names and files.
-    let alone = || look.state(Field::Slab).filter(|_| look.state(Field::MemTotal).is_none());
+    let alone = || cx.state(Field::Slab).filter(|_| cx.state(Field::MemTotal).is_none());
     let seen = reclaimable.or_else(alone);
-    let answer = super::reclaim::share_of_memory(look, seen, T::SlabCacheHigh);
-    answer.backed(super::reclaim::largest_caches(look)).backed(negative_entries(look))
+    let answer = super::reclaim::share_of_memory(cx, seen, T::SlabCacheHigh);
+    answer.backed(super::reclaim::largest_caches(cx)).backed(negative_entries(cx))
 }
 
 /// The largest cache of names and files, where nobody says how much of all can be reclaimed.
-fn name_caches(look: &Look<'_>) -> Option<Seen> {
+fn name_caches(cx: &Context<'_>) -> Option<Seen> {
     let ours = |subject: &Subject| {
         let name = subject.to_string();
         name == "dentry" || name.contains("inode")
     };
-    look.top_of(Field::SlabCache, ours)
+    cx.top_of(Field::SlabCache, ours)
 }
 
 /// Names that were looked up and do not exist, of all that are remembered.
-fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
-    let quote = look.setting("/proc/sys/fs/dentry-state")?;
+fn negative_entries(cx: &Context<'_>) -> Option<Evidence> {
+    let quote = cx.setting("/proc/sys/fs/dentry-state")?;
     let mut numbers = quote.text.split_whitespace().map(str::parse::<f64>);
     let all = numbers.next()?.ok()?;
     // Until Linux 4.20 its place was a 0.
@@ -185,25 +182,25 @@ fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
         write::number(negative),
         write::number(all)
     );
-    Some(look.cite(quote, &text))
+    Some(cx.cite(quote, &text))
 }
 
 /// Do programs reclaim memory themselves, whatever CPU that takes?
-pub(super) fn direct(look: &Look<'_>) -> Answer {
-    let line = look.line(Field::ScanDirect, &Subject::Machine);
-    let mean = line.and_then(|line| look.sustained(&line));
-    let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
-    let answer = look.judged(mean, T::DirectScanHigh, 0.5, PAGING);
-    answer.backed(stalls.map(|seen| look.quote(&seen)))
+pub(super) fn direct(cx: &Context<'_>) -> Answer {
+    let line = cx.line(Field::ScanDirect, &Subject::Machine);
+    let mean = line.and_then(|line| cx.sustained(&line));
+    let stalls = cx.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
+    let answer = cx.judged(mean, T::DirectScanHigh, 0.5, PAGING);
+    answer.backed(stalls.map(|seen| cx.quote(&seen)))
 }
 
 /// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
-pub(super) fn compaction(look: &Look<'_>) -> Answer {
-    let line = look.line(Field::CompactStall, &Subject::Machine);
-    let mean = line.and_then(|line| look.sustained(&line));
+pub(super) fn compaction(cx: &Context<'_>) -> Answer {
+    let line = cx.line(Field::CompactStall, &Subject::Machine);
+    let mean = line.and_then(|line| cx.sustained(&line));
     let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
-    let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
+    let beside = beside.into_iter().filter_map(|field| cx.mean_of(field));
     let beside = beside.filter(|seen| seen.value > 0.0);
-    let answer = look.judged(mean, T::CompactHigh, 0.5, VMSTAT);
-    answer.backed(beside.map(|seen| look.quote(&seen)))
+    let answer = cx.judged(mean, T::CompactHigh, 0.5, VMSTAT);
+    answer.backed(beside.map(|seen| cx.quote(&seen)))
 }

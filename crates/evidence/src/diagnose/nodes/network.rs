@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 /// Most services whose unread bytes are told one by one.
 const SERVICES_MAX: usize = 12;
 
-fn interfaces(look: &Look<'_>, field: Field) -> Vec<Line> {
-    super::pick::hardware(look.lines(field, |subject| matches!(subject, Subject::Interface(_))))
+fn interfaces(cx: &Context<'_>, field: Field) -> Vec<Line> {
+    super::pick::hardware(cx.lines(field, |subject| matches!(subject, Subject::Interface(_))))
 }
 
 /// Means of a field over all interfaces, added up.
-fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
-    let means = interfaces(look, field);
-    let sum = sum(means.iter().filter_map(|line| look.mean(line)))?;
+fn total(cx: &Context<'_>, field: Field) -> Option<Seen> {
+    let means = interfaces(cx, field);
+    let sum = sum(means.iter().filter_map(|line| cx.mean(line)))?;
     Some(Seen { subject: Subject::Machine, ..sum })
 }
 
@@ -24,16 +24,15 @@ fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
 const UNKNOWN_SHARE: f64 = 0.4;
 
 /// The part of the machine's CPUs that so many packets a second take, 0 to 1.
-fn cpu_share(look: &Look<'_>, packets: f64) -> f64 {
-    let cpus = packets * look.limit(T::CostPacket) / 1e6;
-    look.cpus().map_or_else(|| cpus.min(UNKNOWN_SHARE), |all| cpus / all)
+fn cpu_share(cx: &Context<'_>, packets: f64) -> f64 {
+    let cpus = packets * cx.limit(T::CostPacket) / 1e6;
+    cx.cpus().map_or_else(|| cpus.min(UNKNOWN_SHARE), |all| cpus / all)
 }
 
 /// Are there many small packets, so that packets and not bytes are the load?
-pub(super) fn small_packets(look: &Look<'_>) -> Answer {
+pub(super) fn small_packets(cx: &Context<'_>) -> Answer {
     let fields = [Field::NetRxPackets, Field::NetTxPackets, Field::NetRxBytes, Field::NetTxBytes];
-    let [Some(rx), Some(tx), Some(rx_bytes), Some(tx_bytes)] = fields.map(|f| total(look, f))
-    else {
+    let [Some(rx), Some(tx), Some(rx_bytes), Some(tx_bytes)] = fields.map(|f| total(cx, f)) else {
         return Answer::unknown(&[NETWORK]);
     };
     let packets = rx.value + tx.value;
@@ -45,48 +44,48 @@ pub(super) fn small_packets(look: &Look<'_>) -> Answer {
         write::value(Unit::BytesPerSecond, bytes),
         size
     );
-    let mut evidence = vec![look.say(&rx, &text)];
-    evidence.extend(receive_vector(look));
-    let many = packets >= look.limit(T::PacketsHigh);
-    Answer::when(many && size <= look.limit(T::SmallPacket), cpu_share(look, packets), evidence)
+    let mut evidence = vec![cx.say(&rx, &text)];
+    evidence.extend(receive_vector(cx));
+    let many = packets >= cx.limit(T::PacketsHigh);
+    Answer::when(many && size <= cx.limit(T::SmallPacket), cpu_share(cx, packets), evidence)
 }
 
 /// Are there many packets, and not small ones?
-pub(super) fn many_packets(look: &Look<'_>) -> Answer {
-    let (rx, tx) = (total(look, Field::NetRxPackets), total(look, Field::NetTxPackets));
+pub(super) fn many_packets(cx: &Context<'_>) -> Answer {
+    let (rx, tx) = (total(cx, Field::NetRxPackets), total(cx, Field::NetTxPackets));
     // Without counts of packets a profile may say that the stack has the time.
     let Some((rx, tx)) = rx.zip(tx) else {
-        let profiled = super::profile::named(look, &RECEIVE);
+        let profiled = super::profile::named(cx, &RECEIVE);
         return profiled.unwrap_or_else(|| Answer::unknown(&[NETWORK]));
     };
     let packets = rx.value + tx.value;
     let text = format!("{} packets a second", write::number(packets));
-    let evidence = vec![look.say(&rx, &text)];
+    let evidence = vec![cx.say(&rx, &text)];
     Answer::when(
-        packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes(),
-        cpu_share(look, packets),
+        packets >= cx.limit(T::PacketsHigh) && !small_packets(cx).is_yes(),
+        cpu_share(cx, packets),
         evidence,
     )
 }
 
 /// The soft interrupts of receiving, where they are counted.
-fn receive_vector(look: &Look<'_>) -> Option<Evidence> {
+fn receive_vector(cx: &Context<'_>) -> Option<Evidence> {
     let ours =
         |subject: &Subject| matches!(subject, Subject::Vector { name, .. } if name == "NET_RX");
-    let rates = look.lines(Field::SoftirqRate, ours);
-    let Some(first) = rates.first().and_then(|line| look.mean(line)) else {
-        return received_between_looks(look);
+    let rates = cx.lines(Field::SoftirqRate, ours);
+    let Some(first) = rates.first().and_then(|line| cx.mean(line)) else {
+        return received_between_looks(cx);
     };
-    let sum: f64 = rates.iter().filter_map(|line| look.mean(line)).map(|seen| seen.value).sum();
+    let sum: f64 = rates.iter().filter_map(|line| cx.mean(line)).map(|seen| seen.value).sum();
     let text = format!("{} NET_RX soft interrupts a second", write::number(sum));
-    Some(look.say(&Seen { value: sum, ..first }, &text))
+    Some(cx.say(&Seen { value: sum, ..first }, &text))
 }
 
 /// The soft interrupts that grew most between two readings of their counts, if those are of
 /// receiving.
-fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
+fn received_between_looks(cx: &Context<'_>) -> Option<Evidence> {
     let mut grown: BTreeMap<String, (f64, Seen)> = BTreeMap::new();
-    for line in look.lines(Field::SoftirqCount, |_| true) {
+    for line in cx.lines(Field::SoftirqCount, |_| true) {
         let [first, .., last] = line.points.as_slice() else { continue };
         let Subject::Vector { name, .. } = &line.subject else { continue };
         let seen = line.seen(last.value, Interval::ALWAYS);
@@ -102,17 +101,17 @@ fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
         write::number(*count),
         write::number(all)
     );
-    Some(look.say(seen, &text))
+    Some(cx.say(seen, &text))
 }
 
 /// Does one CPU take nearly all interrupts while others take none?
-pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
+pub(super) fn one_cpu(cx: &Context<'_>) -> Answer {
     let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
-    let cpus = look.lines(Field::CpuSoftirq, own);
+    let cpus = cx.lines(Field::CpuSoftirq, own);
     let mut means: Vec<Seen> =
-        cpus.iter().filter_map(|line| look.mean(&look.interrupts(&line.subject)?)).collect();
+        cpus.iter().filter_map(|line| cx.mean(&cx.interrupts(&line.subject)?)).collect();
     if means.len() < 2 {
-        return by_count(look);
+        return by_count(cx);
     }
     means.sort_by(|a, b| b.value.total_cmp(&a.value));
     let rest: f64 = means[1..].iter().map(|seen| seen.value).sum();
@@ -123,38 +122,38 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
         write::value(Unit::Percent, means[0].value),
         write::value(Unit::Percent, others)
     );
-    let evidence = vec![look.say(&means[0], &text)];
+    let evidence = vec![cx.say(&means[0], &text)];
     // Far more than the others and a real load: spread evenly it would be shared by all.
-    let alone = means[0].value >= look.limit(T::InterruptHigh)
-        && means[0].value >= look.limit(T::InterruptAlone) * others;
-    let hard = super::named::hardware_part(look, &means[0].subject);
+    let alone = means[0].value >= cx.limit(T::InterruptHigh)
+        && means[0].value >= cx.limit(T::InterruptAlone) * others;
+    let hard = super::named::hardware_part(cx, &means[0].subject);
     Answer::when(alone, means[0].value / 100.0, evidence).backed(hard)
 }
 
 /// Is a CPU full of soft interrupts, as its thread of the kernel shows? The mean of many CPUs
 /// hides it.
-pub(super) fn softirq_thread(look: &Look<'_>) -> Answer {
+pub(super) fn softirq_thread(cx: &Context<'_>) -> Answer {
     let ours = |subject: &Subject| {
         subject.process_name().is_some_and(|name| name.starts_with("ksoftirqd/"))
     };
-    let lines = look.lines(Field::ProcCpu, ours);
-    let Some(top) = most(lines.iter().filter_map(|line| look.mean(line))) else {
+    let lines = cx.lines(Field::ProcCpu, ours);
+    let Some(top) = most(lines.iter().filter_map(|line| cx.mean(line))) else {
         return Answer::unknown(&[PROCESSES]);
     };
-    let limit = look.limit(T::KernelCpuHigh);
-    let share = look.cpus().map_or(0.3, |cpus| top.value / 100.0 / cpus.max(1.0));
-    let idle = look.mean_of(Field::CpuIdle).map(|seen| look.quote(&seen));
+    let limit = cx.limit(T::KernelCpuHigh);
+    let share = cx.cpus().map_or(0.3, |cpus| top.value / 100.0 / cpus.max(1.0));
+    let idle = cx.mean_of(Field::CpuIdle).map(|seen| cx.quote(&seen));
     let text = "it takes over where soft interrupts never end: one CPU gets nearly all packets";
-    let answer = Answer::when(top.value >= limit, share, vec![look.quote(&top)]);
+    let answer = Answer::when(top.value >= limit, share, vec![cx.quote(&top)]);
     answer.backed(idle).backed([Evidence::derived(text)]).or_close(true)
 }
 
 /// The same from counts: receiving by CPU in `/proc/softirqs`.
-fn by_count(look: &Look<'_>) -> Answer {
+fn by_count(cx: &Context<'_>) -> Answer {
     let ours =
         |s: &Subject| matches!(s, Subject::Vector { name, cpu: Some(_) } if name == "NET_RX");
     let fields = [Field::SoftirqRate, Field::SoftirqCount];
-    let lines = fields.iter().map(|field| look.lines(*field, ours)).find(|lines| lines.len() > 1);
+    let lines = fields.iter().map(|field| cx.lines(*field, ours)).find(|lines| lines.len() > 1);
     let Some(lines) = lines else { return Answer::unknown(&[CPU, SOFTIRQS]) };
     // Of two listings the difference counts, of one the whole time since boot.
     let grown = |line: &Line| {
@@ -175,10 +174,10 @@ fn by_count(look: &Look<'_>) -> Answer {
         all.len()
     );
     let seen = line.seen(*most, Interval::ALWAYS);
-    let evidence = vec![look.say(&seen, &text)];
+    let evidence = vec![cx.say(&seen, &text)];
     // Of hardly any packets, one CPU takes as many as there are.
     let few = line.field == Field::SoftirqRate && *most < RECEIVE_MIN_PER_S;
-    Answer::when(share >= look.limit(T::ReceiveAlone) && !few, 0.3, evidence)
+    Answer::when(share >= cx.limit(T::ReceiveAlone) && !few, 0.3, evidence)
 }
 
 /// Soft interrupts a second for received packets that are no load for a CPU: at some 10 us each
@@ -186,37 +185,37 @@ fn by_count(look: &Look<'_>) -> Answer {
 const RECEIVE_MIN_PER_S: f64 = 1000.0;
 
 /// The highest value of several fields over all subjects, against a limit.
-fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
-    let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
-    let top = most(lines.flatten().filter_map(|line| look.sustained(&line)));
+fn any_above(cx: &Context<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
+    let lines = fields.iter().map(|field| super::pick::hardware(cx.lines(*field, |_| true)));
+    let top = most(lines.flatten().filter_map(|line| cx.sustained(&line)));
     let Some(top) = top else { return Answer::unknown(&[missing]) };
-    let evidence = vec![look.quote(&top)];
-    let limit = look.limit(limit);
+    let evidence = vec![cx.quote(&top)];
+    let limit = cx.limit(limit);
     Answer::when(top.value >= limit, (top.value / limit / 10.0).min(0.6), evidence)
 }
 
 /// Are packets dropped?
-pub(super) fn drops(look: &Look<'_>) -> Answer {
+pub(super) fn drops(cx: &Context<'_>) -> Answer {
     let fields = [Field::SoftnetDropped, Field::NetRxDrops, Field::NetTxDrops, Field::NetRxFifo];
-    any_above(look, &fields, T::DropsHigh, SOFTNET)
+    any_above(cx, &fields, T::DropsHigh, SOFTNET)
 }
 
 /// Do packets arrive damaged?
-pub(super) fn errors(look: &Look<'_>) -> Answer {
-    let now = any_above(look, &[Field::NetErrors], T::DropsHigh, NETWORK);
+pub(super) fn errors(cx: &Context<'_>) -> Answer {
+    let now = any_above(cx, &[Field::NetErrors], T::DropsHigh, NETWORK);
     if now.verdict != Verdict::Unknown {
         return now;
     }
-    let flaps = super::log::link_flaps(look);
-    flaps.or_else(|| damaged_since_boot(look)).unwrap_or(now)
+    let flaps = super::log::link_flaps(cx);
+    flaps.or_else(|| damaged_since_boot(cx)).unwrap_or(now)
 }
 
 /// Packets that arrived damaged since boot, of all: a link in order damages next to none.
-fn damaged_since_boot(look: &Look<'_>) -> Option<Answer> {
+fn damaged_since_boot(cx: &Context<'_>) -> Option<Answer> {
     const DAMAGED_MIN: f64 = 100.0;
     const DAMAGED_MIN_PERCENT: f64 = 0.01;
-    let damaged = look.top(Field::NetErrorCount)?;
-    let got = look.peak(Field::NetRxPacketCount, &damaged.subject)?;
+    let damaged = cx.top(Field::NetErrorCount)?;
+    let got = cx.peak(Field::NetRxPacketCount, &damaged.subject)?;
     let percent = damaged.value / (damaged.value + got.value).max(1.0) * 100.0;
     let text = format!(
         "{}: {} damaged packets since boot, {percent:.2} % of all",
@@ -224,22 +223,22 @@ fn damaged_since_boot(look: &Look<'_>) -> Option<Answer> {
         write::number(damaged.value)
     );
     let much = damaged.value >= DAMAGED_MIN && percent >= DAMAGED_MIN_PERCENT;
-    Some(Answer::when(much, 0.3, vec![look.say(&damaged, &text)]).or_close(true))
+    Some(Answer::when(much, 0.3, vec![cx.say(&damaged, &text)]).or_close(true))
 }
 
 /// Are receive rounds cut short with work left?
-pub(super) fn squeezed(look: &Look<'_>) -> Answer {
-    any_above(look, &[Field::SoftnetSqueezed], T::SqueezeHigh, SOFTNET)
+pub(super) fn squeezed(cx: &Context<'_>) -> Answer {
+    any_above(cx, &[Field::SoftnetSqueezed], T::SqueezeHigh, SOFTNET)
 }
 
 /// Are segments sent again?
-pub(super) fn retransmits(look: &Look<'_>) -> Answer {
-    let rates = (look.mean_of(Field::TcpRetransmits), look.mean_of(Field::TcpOutSegments));
-    let counts = || (look.state(Field::TcpRetransmitCount), look.state(Field::TcpOutSegmentCount));
+pub(super) fn retransmits(cx: &Context<'_>) -> Answer {
+    let rates = (cx.mean_of(Field::TcpRetransmits), cx.mean_of(Field::TcpOutSegments));
+    let counts = || (cx.state(Field::TcpRetransmitCount), cx.state(Field::TcpOutSegmentCount));
     let (again, sent, since) = match (rates, counts()) {
         ((Some(again), Some(sent)), _) => (again, sent, ""),
         (_, (Some(again), Some(sent))) => {
-            match (look.grown(Field::TcpRetransmitCount), look.grown(Field::TcpOutSegmentCount)) {
+            match (cx.grown(Field::TcpRetransmitCount), cx.grown(Field::TcpOutSegmentCount)) {
                 (Some(again), Some(sent)) => (again, sent, " between two looks"),
                 _ => (again, sent, " since boot"),
             }
@@ -252,14 +251,14 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
         write::number(again.value),
         write::number(sent.value)
     );
-    let mut evidence = look.say(&again, &text);
+    let mut evidence = cx.say(&again, &text);
     if since == " between two looks" {
         evidence.field = Some(Field::TcpRetransmits);
     }
     let evidence = vec![evidence];
     // Less than one a second is noise, whatever its share.
     let real = again.value >= 1.0;
-    if real && percent >= look.limit(T::RetransmitShare) {
+    if real && percent >= cx.limit(T::RetransmitShare) {
         Answer::yes((percent / 10.0).min(0.6), evidence)
     } else {
         // What was so since boot rules out nothing of now.
@@ -268,11 +267,11 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
 }
 
 /// Does the table of connections overflow?
-pub(super) fn conntrack(look: &Look<'_>) -> Answer {
-    let logged = look.peak(Field::ConntrackDrops, &Subject::Machine);
+pub(super) fn conntrack(cx: &Context<'_>) -> Answer {
+    let logged = cx.peak(Field::ConntrackDrops, &Subject::Machine);
     let number = |name: &str| {
         let places = ["/proc/sys/net/netfilter/", "/proc/sys/net/"];
-        let quotes = places.iter().find_map(|place| look.setting(&format!("{place}{name}")));
+        let quotes = places.iter().find_map(|place| cx.setting(&format!("{place}{name}")));
         quotes.and_then(|quote| Some((quote, quote.text.parse::<f64>().ok()?)))
     };
     let filled = number("nf_conntrack_count").zip(number("nf_conntrack_max"));
@@ -283,7 +282,7 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
                 write::counted(count, "connection is", "connections are"),
                 write::number(most)
             );
-            (count / most * 100.0, look.cite(quote, &text))
+            (count / most * 100.0, cx.cite(quote, &text))
         });
     if let Some(seen) = logged {
         let text = format!(
@@ -291,30 +290,29 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
              dropped",
             write::counted(seen.value, "time", "times")
         );
-        return Answer::yes(0.6, vec![look.say(&seen, &text)]).and(filled.map(|(_, said)| said));
+        return Answer::yes(0.6, vec![cx.say(&seen, &text)]).and(filled.map(|(_, said)| said));
     }
     let Some((percent, evidence)) = filled else {
-        return refused_entries(look).unwrap_or_else(|| Answer::unknown(&[CONNTRACK]));
+        return refused_entries(cx).unwrap_or_else(|| Answer::unknown(&[CONNTRACK]));
     };
-    let limit = look.limit(T::TableFull);
-    Answer::when(percent >= limit, 0.5, vec![evidence]).or_close(look.is_close(percent, limit))
+    let limit = cx.limit(T::TableFull);
+    Answer::when(percent >= limit, 0.5, vec![evidence]).or_close(cx.is_close(percent, limit))
 }
 
 /// Connections that found no place in the table, since boot: far more than collisions are.
-fn refused_entries(look: &Look<'_>) -> Option<Answer> {
+fn refused_entries(cx: &Context<'_>) -> Option<Answer> {
     const REFUSED_MIN: f64 = 1_000.0;
     const COUNTS: [Field; 2] = [Field::ConntrackDropCount, Field::ConntrackEvictCount];
-    let all: Vec<Seen> = COUNTS.into_iter().filter_map(|field| look.top(field)).collect();
+    let all: Vec<Seen> = COUNTS.into_iter().filter_map(|field| cx.top(field)).collect();
     let worst = most(all.iter().cloned())?;
-    let evidence =
-        all.iter().filter(|seen| seen.value > 0.0).map(|seen| look.quote(seen)).collect();
+    let evidence = all.iter().filter(|seen| seen.value > 0.0).map(|seen| cx.quote(seen)).collect();
     let many = worst.value >= REFUSED_MIN;
     Some(Answer::when(many, 0.4, evidence).or_close(worst.value > 0.0).lacking(&[CONNTRACK]))
 }
 
 /// Do accept queues overflow?
-pub(super) fn listen(look: &Look<'_>) -> Answer {
-    let full = look.host.sockets.iter().find(|socket| {
+pub(super) fn listen(cx: &Context<'_>) -> Answer {
+    let full = cx.host.sockets.iter().find(|socket| {
         socket.state == SocketState::Listen
             && socket.send_queue > 0
             && socket.receive_queue >= socket.send_queue
@@ -329,36 +327,36 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
         );
         return Answer::yes(0.6, vec![quote(socket, text)]);
     }
-    let flooded = look.line(Field::SynFloods, &Subject::Machine);
-    if let Some(seen) = flooded.and_then(|line| look.highest(&line)) {
+    let flooded = cx.line(Field::SynFloods, &Subject::Machine);
+    if let Some(seen) = flooded.and_then(|line| cx.highest(&line)) {
         let text = "the kernel's log says that more wanted to connect than a port's queue takes";
-        return Answer::yes(0.5, vec![look.say(&seen, text)]).lacking(&[LISTEN]);
+        return Answer::yes(0.5, vec![cx.say(&seen, text)]).lacking(&[LISTEN]);
     }
-    if let Some(rate) = look.mean_of(Field::TcpListenOverflows) {
-        let evidence = vec![look.quote(&rate)];
-        let full = rate.value >= look.limit(T::DropsHigh);
+    if let Some(rate) = cx.mean_of(Field::TcpListenOverflows) {
+        let evidence = vec![cx.quote(&rate)];
+        let full = rate.value >= cx.limit(T::DropsHigh);
         return Answer::when(full, 0.5, evidence);
     }
-    overflows(look)
+    overflows(cx)
 }
 
 /// Overflows that were counted: between two looks, whatever the time, or else since boot.
-fn overflows(look: &Look<'_>) -> Answer {
-    if let Some(grown) = look.grown(Field::TcpListenOverflowCount).filter(|seen| seen.value > 0.0) {
+fn overflows(cx: &Context<'_>) -> Answer {
+    if let Some(grown) = cx.grown(Field::TcpListenOverflowCount).filter(|seen| seen.value > 0.0) {
         let text = format!(
             "accept queues overflowed {} between two looks",
             write::counted(grown.value, "time", "times")
         );
-        let mut evidence = look.say(&grown, &text);
+        let mut evidence = cx.say(&grown, &text);
         evidence.field = Some(Field::TcpListenOverflows);
-        let many = grown.value >= look.limit(T::DropsHigh);
+        let many = grown.value >= cx.limit(T::DropsHigh);
         let answer = Answer::no(vec![evidence.clone()]).if_close(true);
         return if many { Answer::yes(0.5, vec![evidence]) } else { answer };
     }
-    let seen = look.state(Field::TcpListenOverflowCount);
+    let seen = cx.state(Field::TcpListenOverflowCount);
     let Some(seen) = seen else { return Answer::unknown(&[LISTEN]) };
-    let evidence = vec![look.quote(&seen)];
-    let many = seen.value >= look.limit(T::ListenOverflowsHigh);
+    let evidence = vec![cx.quote(&seen)];
+    let many = seen.value >= cx.limit(T::ListenOverflowsHigh);
     // None since boot is none now.
     let close = seen.value > 0.0;
     Answer::when(many, 0.5, evidence).or_close(close)
@@ -434,14 +432,14 @@ impl<'a> Pile<'a> {
 }
 
 /// The program with most unread bytes, and what it has not read of each service.
-fn unread<'a>(look: &'a Look<'_>) -> Option<(&'a str, BTreeMap<String, Pile<'a>>)> {
+fn unread<'a>(cx: &'a Context<'_>) -> Option<(&'a str, BTreeMap<String, Pile<'a>>)> {
     let connected = |socket: &&Socket| {
         matches!(socket.state, SocketState::Established | SocketState::CloseWait)
     };
     let program_of = |socket: &'a Socket| {
         socket.program.as_deref().unwrap_or("a program that the listing does not name")
     };
-    let all: Vec<&Socket> = look.host.sockets.iter().filter(connected).collect();
+    let all: Vec<&Socket> = cx.host.sockets.iter().filter(connected).collect();
     let waiting = || all.iter().copied().filter(|socket| socket.receive_queue > 0);
     let mut programs: BTreeMap<&str, Pile<'_>> = BTreeMap::new();
     for socket in waiting() {
@@ -458,13 +456,13 @@ fn unread<'a>(look: &'a Look<'_>) -> Option<(&'a str, BTreeMap<String, Pile<'a>>
 }
 
 /// Does a program read its connections too slowly?
-pub(super) fn reader(look: &Look<'_>) -> Answer {
-    if look.host.sockets.is_empty() {
+pub(super) fn reader(cx: &Context<'_>) -> Answer {
+    if cx.host.sockets.is_empty() {
         return Answer::unknown(&[SOCKETS]);
     }
-    let Some((program, all)) = unread(look) else {
+    let Some((program, all)) = unread(cx) else {
         let text =
-            format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
+            format!("no unread bytes on {}", counted(cx.host.sockets.len(), "socket", "sockets"));
         return Answer::no(vec![Evidence::derived(text)]);
     };
     let sockets: usize = all.values().map(|pile| pile.sockets).sum();
@@ -495,28 +493,28 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
         };
         evidence.push(quote(pile.first, text));
     }
-    let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
-        && sum >= look.limit(T::ReceiveQueueBytes);
-    let one = sum >= look.limit(T::ReceiveQueueOneBytes);
+    let piled =
+        sockets as f64 >= cx.limit(T::ReceiveQueueSockets) && sum >= cx.limit(T::ReceiveQueueBytes);
+    let one = sum >= cx.limit(T::ReceiveQueueOneBytes);
     let follows = "the bytes are here and wait: the reader is too slow, not the network";
     Answer::when(piled || one, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// Does a peer, or the network to it, take bytes too slowly?
-pub(super) fn sender(look: &Look<'_>) -> Answer {
-    if look.host.sockets.is_empty() {
+pub(super) fn sender(cx: &Context<'_>) -> Answer {
+    if cx.host.sockets.is_empty() {
         return Answer::unknown(&[SOCKETS]);
     }
     let mut peers: BTreeMap<&str, Pile<'_>> = BTreeMap::new();
     let connected = |socket: &&Socket| socket.state == SocketState::Established;
-    for socket in look.host.sockets.iter().filter(connected).filter(|s| s.send_queue > 0) {
+    for socket in cx.host.sockets.iter().filter(connected).filter(|s| s.send_queue > 0) {
         let peer = socket.remote.rsplit_once(':').map_or(socket.remote.as_str(), |(host, _)| host);
         Pile::put(&mut peers, peer, socket, socket.send_queue);
     }
     let Some((peer, pile)) = peers.iter().max_by_key(|(_, pile)| pile.bytes) else {
         let text = format!(
             "no unacknowledged bytes on {}",
-            counted(look.host.sockets.len(), "socket", "sockets")
+            counted(cx.host.sockets.len(), "socket", "sockets")
         );
         return Answer::no(vec![Evidence::derived(text)]);
     };
@@ -528,5 +526,5 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
         program(first)
     );
     let evidence = vec![quote(first, text)];
-    Answer::when(sum >= look.limit(T::SendQueueBytes), 0.5, evidence)
+    Answer::when(sum >= cx.limit(T::SendQueueBytes), 0.5, evidence)
 }

@@ -47,10 +47,10 @@ pub(crate) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
 
 /// Processes' values with those times as well at which their list was made without them: lists
 /// leave out what does nothing. All are of one field.
-pub(super) fn listed<'l>(look: &Look<'_>, lines: impl Iterator<Item = &'l Line>) -> Vec<Line> {
+pub(super) fn listed<'l>(cx: &Context<'_>, lines: impl Iterator<Item = &'l Line>) -> Vec<Line> {
     let mut times: BTreeMap<SourceId, BTreeMap<Stamp, f64>> = BTreeMap::new();
     let of_source = |field, source| {
-        let all = look.host.subjects(field).flat_map(|(_, all)| all);
+        let all = cx.host.subjects(field).flat_map(|(_, all)| all);
         let all = all.filter(|series: &&Series| series.source == source);
         let times = all.flat_map(|series| &series.points).filter_map(|point| point.at);
         times.map(|at| (at, 0.0)).collect()
@@ -71,10 +71,10 @@ pub(super) fn listed<'l>(look: &Look<'_>, lines: impl Iterator<Item = &'l Line>)
 }
 
 /// The times of lists of processes, by source; none of sources without times.
-fn lists(look: &Look<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>> {
+fn lists(cx: &Context<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>> {
     let mut lists: BTreeMap<SourceId, BTreeSet<Stamp>> = BTreeMap::new();
     for line in lines {
-        let times = line.points.iter().filter(|point| look.in_times(point));
+        let times = line.points.iter().filter(|point| cx.in_times(point));
         lists.entry(line.source).or_default().extend(times.filter_map(|point| point.at));
     }
     lists.retain(|_, times| !times.is_empty());
@@ -84,21 +84,21 @@ fn lists(look: &Look<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>>
 /// The program with most of a per-process quantity: all its processes together, their sum with
 /// the source of the largest, and its share of all.
 pub(in crate::diagnose) fn largest_program(
-    look: &Look<'_>,
+    cx: &Context<'_>,
     field: Field,
 ) -> Option<(String, Seen, f64)> {
     let mut programs: BTreeMap<String, Seen> = BTreeMap::new();
     let mut all = 0.0;
-    let lines = look.lines(field, |subject| matches!(subject, Subject::Process { .. }));
-    let lists = lists(look, &lines);
+    let lines = cx.lines(field, |subject| matches!(subject, Subject::Process { .. }));
+    let lists = lists(cx, &lines);
     for line in &lines {
-        let (Some(name), Some(mut mean)) = (line.subject.process_name(), look.mean(line)) else {
+        let (Some(name), Some(mut mean)) = (line.subject.process_name(), cx.mean(line)) else {
             continue;
         };
         // A process that one list of ten names has a tenth of what it has there.
         if let Some(lists) = lists.get(&line.source).filter(|_| field.about().span == Span::Average)
         {
-            let named = line.points.iter().filter(|point| look.in_times(point)).count();
+            let named = line.points.iter().filter(|point| cx.in_times(point)).count();
             mean.value *= named.min(lists.len()) as f64 / lists.len() as f64;
         }
         all += mean.value;

@@ -1,8 +1,8 @@
 //! What nearly every question uses: answers, what was seen, thresholds, what is missing, fields.
 
 pub(super) use crate::diagnose::answer::{Answer, Evidence, Ground, Missing, Verdict};
+pub(super) use crate::diagnose::context::{Context, Line};
 pub(super) use crate::diagnose::interval::Interval;
-pub(super) use crate::diagnose::look::{Line, Look};
 pub(super) use crate::diagnose::missing::*;
 pub(super) use crate::diagnose::seen::{Seen, least, most, sum};
 pub(super) use crate::diagnose::threshold::Threshold as T;

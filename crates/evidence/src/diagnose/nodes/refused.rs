@@ -8,79 +8,79 @@ use crate::recording::readers::failures::FAILURES;
 const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
 /// What logs say of one kind of failure, and whether that is over.
-fn logged(look: &Look<'_>, field: Field, what: &str) -> Option<(Evidence, bool)> {
-    let line = look.line(field, &Subject::part(FAILURES, field.about().key))?;
-    let seen = look.highest(&line)?;
+fn logged(cx: &Context<'_>, field: Field, what: &str) -> Option<(Evidence, bool)> {
+    let line = cx.line(field, &Subject::part(FAILURES, field.about().key))?;
+    let seen = cx.highest(&line)?;
     let lines = match line.points.len() {
         1 => "a line".to_owned(),
         many => format!("{many} lines"),
     };
-    let old = is_old(look, &line.subject) == Some(true);
-    Some((look.say(&seen, &format!("{lines} of a program: {what}")), old))
+    let old = is_old(cx, &line.subject) == Some(true);
+    Some((cx.say(&seen, &format!("{lines} of a program: {what}")), old))
 }
 
 /// That a program found no space left on a device, and whether that is over.
-fn no_space(look: &Look<'_>) -> Option<(Evidence, bool)> {
-    logged(look, Field::NoSpace, "no space was left on a device")
+fn no_space(cx: &Context<'_>) -> Option<(Evidence, bool)> {
+    logged(cx, Field::NoSpace, "no space was left on a device")
 }
 
 /// Is a file system full?
-pub(super) fn full(look: &Look<'_>) -> Answer {
-    filled(look).and(deleted(look))
+pub(super) fn full(cx: &Context<'_>) -> Answer {
+    filled(cx).and(deleted(cx))
 }
 
 /// The process that keeps most deleted files open, if they are large.
-fn deleted(look: &Look<'_>) -> Option<Evidence> {
+fn deleted(cx: &Context<'_>) -> Option<Evidence> {
     const LARGE_BYTES: f64 = 1_073_741_824.0;
-    let most = look.top(Field::ProcDeleted).filter(|most| most.value >= LARGE_BYTES)?;
+    let most = cx.top(Field::ProcDeleted).filter(|most| most.value >= LARGE_BYTES)?;
     let bytes = write::bytes(most.value);
     let text = format!("{} keeps {bytes} of deleted files: free when it closes them", most.subject);
-    Some(look.say(&most, &text))
+    Some(cx.say(&most, &text))
 }
 
 /// By how full file systems are, and by what programs were told.
-fn filled(look: &Look<'_>) -> Answer {
+fn filled(cx: &Context<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
-    let lines = lines.flat_map(|field| look.lines(field, |_| true));
-    let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
-    let refused = no_space(look);
+    let lines = lines.flat_map(|field| cx.lines(field, |_| true));
+    let top = most(lines.filter_map(|line| cx.latest(line.field, &line.subject)));
+    let refused = no_space(cx);
     let Some(seen) = &top else {
         return match refused {
             Some((evidence, old)) => {
                 Answer::yes(0.5, vec![evidence]).mild(old).lacking(&[FILESYSTEMS])
             }
-            None => look.judged(top, T::FsFull, 0.4, FILESYSTEMS),
+            None => cx.judged(top, T::FsFull, 0.4, FILESYSTEMS),
         };
     };
     match refused {
         // What was full is so in a way that the listing does not show.
-        Some((evidence, _)) if seen.value < look.limit(T::FsFull) => {
+        Some((evidence, _)) if seen.value < cx.limit(T::FsFull) => {
             let text = "the file systems that are listed have room: look at their inodes, at \
                         quotas, and at what btrfs or ZFS has allocated";
-            Answer::yes(0.3, vec![evidence, look.say(seen, text)]).mild(true)
+            Answer::yes(0.3, vec![evidence, cx.say(seen, text)]).mild(true)
         }
-        _ => look.judged(top, T::FsFull, 0.4, FILESYSTEMS),
+        _ => cx.judged(top, T::FsFull, 0.4, FILESYSTEMS),
     }
 }
 
-fn number(look: &Look<'_>, setting: &str) -> Option<f64> {
-    look.setting(setting)?.text.trim().parse().ok()
+fn number(cx: &Context<'_>, setting: &str) -> Option<f64> {
+    cx.setting(setting)?.text.trim().parse().ok()
 }
 
 /// Does the kernel refuse memory because too much is promised already?
-pub(super) fn commit(look: &Look<'_>) -> Answer {
-    let promised = look.highest_of(Field::Committed).zip(look.state(Field::CommitLimit));
-    let strict = look.setting(OVERCOMMIT).map(|quote| (quote, quote.text.trim() == "2"));
-    let failed = logged(look, Field::MemoryErrors, "it got no memory");
+pub(super) fn commit(cx: &Context<'_>) -> Answer {
+    let promised = cx.highest_of(Field::Committed).zip(cx.state(Field::CommitLimit));
+    let strict = cx.setting(OVERCOMMIT).map(|quote| (quote, quote.text.trim() == "2"));
+    let failed = logged(cx, Field::MemoryErrors, "it got no memory");
     let Some((promised, limit)) = promised else { return Answer::unknown(&[COMMIT]) };
     let text = format!(
         "{} are promised to programs, of {} that may be",
         write::bytes(promised.value),
         write::bytes(limit.value)
     );
-    let evidence = vec![look.say(&promised, &text)];
-    let full = promised.value >= limit.value * look.limit(T::TableFull) / 100.0;
-    let setting = |text| strict.map(|(quote, _)| look.cite(quote, text));
+    let evidence = vec![cx.say(&promised, &text)];
+    let full = promised.value >= limit.value * cx.limit(T::TableFull) / 100.0;
+    let setting = |text| strict.map(|(quote, _)| cx.cite(quote, text));
     match strict {
         Some((_, true)) if full => {
             let hard = "vm.overcommit_memory is 2: beyond the limit nothing is promised, whatever \
@@ -115,12 +115,12 @@ fn judged(
 }
 
 /// Can no more tasks be started?
-pub(super) fn tasks(look: &Look<'_>) -> Answer {
-    let failed = logged(look, Field::TaskErrors, "no task could be started, for a limit");
+pub(super) fn tasks(cx: &Context<'_>) -> Answer {
+    let failed = logged(cx, Field::TaskErrors, "no task could be started, for a limit");
     let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"];
-    let known = limits.iter().filter_map(|path| Some((*path, number(look, path)?)));
+    let known = limits.iter().filter_map(|path| Some((*path, number(cx, path)?)));
     let lowest = known.reduce(|a, b| if b.1 < a.1 { b } else { a });
-    let tasks = look.highest_of(Field::Tasks);
+    let tasks = cx.highest_of(Field::Tasks);
     let counted = tasks.as_ref().zip(lowest).map(|(tasks, (path, limit))| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let text = format!(
@@ -128,20 +128,20 @@ pub(super) fn tasks(look: &Look<'_>) -> Answer {
             write::number(tasks.value),
             write::number(limit)
         );
-        let full = tasks.value >= limit * look.limit(T::TableFull) / 100.0;
-        (look.say(tasks, &text), full)
+        let full = tasks.value >= limit * cx.limit(T::TableFull) / 100.0;
+        (cx.say(tasks, &text), full)
     });
     judged(failed, counted, TASK_LIMITS)
 }
 
 /// Has a program as many mappings as it may?
-pub(super) fn maps(look: &Look<'_>) -> Answer {
+pub(super) fn maps(cx: &Context<'_>) -> Answer {
     const LIMIT: &str = "/proc/sys/vm/max_map_count";
     /// The kernel's own limit (`DEFAULT_MAX_MAP_COUNT` in `include/linux/mm.h`).
     const DEFAULT: f64 = 65_530.0;
-    let failed = logged(look, Field::MapErrors, "it got no further mapping");
-    let limit = number(look, LIMIT);
-    let most = look.top(Field::Maps);
+    let failed = logged(cx, Field::MapErrors, "it got no further mapping");
+    let limit = number(cx, LIMIT);
+    let most = cx.top(Field::Maps);
     let counted = most.map(|most| {
         let of = limit.unwrap_or(DEFAULT);
         let text = format!(
@@ -150,8 +150,8 @@ pub(super) fn maps(look: &Look<'_>) -> Answer {
             write::number(most.value),
             write::number(of)
         );
-        let full = most.value >= of * look.limit(T::TableFull) / 100.0;
-        (look.say(&most, &text), full)
+        let full = most.value >= of * cx.limit(T::TableFull) / 100.0;
+        (cx.say(&most, &text), full)
     });
     judged(failed, counted, MAPS)
 }

@@ -20,35 +20,34 @@ const LISTS_ALL: [SourceKind; 10] = [
 ];
 
 /// Do programs wait for storage over the network?
-pub(super) fn remote(look: &Look<'_>) -> Answer {
+pub(super) fn remote(cx: &Context<'_>) -> Answer {
     // Without CPUs that wait there is nothing to explain.
-    if look.mean_of(Field::CpuIowait).is_none() {
+    if cx.mean_of(Field::CpuIowait).is_none() {
         return Answer::unknown(&[CPU]);
     }
-    let busiest = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
+    let busiest = most(disks(cx).filter_map(|disk| cx.highest(&disk.line)));
     let Some(busiest) = busiest else { return Answer::unknown(&[DISKS]) };
-    let limit = look.limit(T::DiskInUse);
-    let evidence = vec![look.quote(&busiest)];
+    let limit = cx.limit(T::DiskInUse);
+    let evidence = vec![cx.quote(&busiest)];
     if busiest.value >= limit {
         return Answer::no(evidence);
     }
     let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
                 went to another machine";
-    let waits = Some(super::tasks::remote(look)).filter(Answer::is_yes);
+    let waits = Some(super::tasks::remote(cx)).filter(Answer::is_yes);
     // A list of chosen disks may lack the one that is waited for: then only what is known of
     // another machine says that it is one.
-    let complete =
-        look.recording.source(busiest.source).is_some_and(|s| LISTS_ALL.contains(&s.kind));
-    let mounts = look.setting(REMOTE_MOUNTS);
+    let complete = cx.recording.source(busiest.source).is_some_and(|s| LISTS_ALL.contains(&s.kind));
+    let mounts = cx.setting(REMOTE_MOUNTS);
     let mounted = match mounts {
         // Local disks of another kind, such as those that a program serves.
         Some(mounts) if mounts.text == NONE_REMOTE => {
             let text = "no file system of another machine is mounted";
-            return Answer::unknown(&[DISKS]).and([look.cite(mounts, text)]);
+            return Answer::unknown(&[DISKS]).and([cx.cite(mounts, text)]);
         }
         Some(mounts) => {
             let text = format!("mounted from another machine: {}", mounts.text);
-            Some(look.cite(mounts, &text))
+            Some(cx.cite(mounts, &text))
         }
         None if waits.is_none() && !complete => return Answer::unknown(&[MOUNTS]).and(evidence),
         None => None,
@@ -60,10 +59,10 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
 }
 
 /// What machines send to the kernel's server of NFS, the most first.
-fn senders(look: &Look<'_>) -> Vec<Seen> {
+fn senders(cx: &Context<'_>) -> Vec<Seen> {
     let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
     let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
-    let mut flows = look.sorted(Field::FlowReceived, nfs);
+    let mut flows = cx.sorted(Field::FlowReceived, nfs);
     flows.retain(|seen| seen.value > 0.0);
     flows.truncate(3);
     flows
@@ -90,23 +89,23 @@ pub(super) fn cure_of_clients(serves: bool) -> Vec<Remedy> {
 }
 
 /// Their addresses, without the ports.
-pub(super) fn client_names(look: &Look<'_>) -> Vec<String> {
+pub(super) fn client_names(cx: &Context<'_>) -> Vec<String> {
     let host = |seen: Seen| match seen.subject {
         Subject::Flow { remote, .. } => {
             Some(remote.rsplit_once(':').map_or(remote.as_str(), |(host, _)| host).to_owned())
         }
         _ => None,
     };
-    senders(look).into_iter().filter_map(host).collect()
+    senders(cx).into_iter().filter_map(host).collect()
 }
 
 /// For a file server: which peers send.
-pub(super) fn clients(look: &Look<'_>) -> Vec<Evidence> {
-    let flows = senders(look);
+pub(super) fn clients(cx: &Context<'_>) -> Vec<Evidence> {
+    let flows = senders(cx);
     let said = flows.iter().map(|seen| {
-        let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
+        let Subject::Flow { remote, .. } = &seen.subject else { return cx.quote(seen) };
         let rate = write::value(seen.field.about().unit, seen.value);
-        look.say(seen, &format!("NFS client {remote} sends {rate}"))
+        cx.say(seen, &format!("NFS client {remote} sends {rate}"))
     });
     said.collect()
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 const SERVERS_MAX: usize = 64;
 
 /// The servers of a kind that one of the fields is about.
-pub(super) fn all(look: &Look<'_>, kind: &str, fields: &[Field]) -> BTreeSet<String> {
-    let subjects = fields.iter().flat_map(|field| look.host.subjects(*field));
+pub(super) fn all(cx: &Context<'_>, kind: &str, fields: &[Field]) -> BTreeSet<String> {
+    let subjects = fields.iter().flat_map(|field| cx.host.subjects(*field));
     let names = subjects.filter_map(|(subject, _)| subject.service());
     let own = names.filter(|name| name.split(' ').next() == Some(kind));
     own.map(str::to_owned).take(SERVERS_MAX).collect()
@@ -16,13 +16,13 @@ pub(super) fn all(look: &Look<'_>, kind: &str, fields: &[Field]) -> BTreeSet<Str
 
 /// The worst answer about a server of this kind.
 pub(super) fn worst(
-    look: &Look<'_>,
+    cx: &Context<'_>,
     kind: &str,
     fields: &[Field],
     missing: Missing,
     test: impl Fn(&str) -> Option<Answer>,
 ) -> Answer {
-    let answers = all(look, kind, fields).into_iter().filter_map(|server| test(&server));
+    let answers = all(cx, kind, fields).into_iter().filter_map(|server| test(&server));
     let rank = |answer: &Answer| (answer.is_yes(), answer.verdict == Verdict::No, answer.weight);
     let worse = |a: Answer, b: Answer| if rank(&b) > rank(&a) { b } else { a };
     answers.reduce(worse).unwrap_or_else(|| Answer::unknown(&[missing]))
@@ -46,15 +46,15 @@ pub(super) fn any(answers: &[Answer], missing: Missing) -> Answer {
 }
 
 /// The last value of a server.
-pub(super) fn state(look: &Look<'_>, field: Field, server: &str) -> Option<Seen> {
-    look.latest(field, &Subject::Service(server.to_owned()))
+pub(super) fn state(cx: &Context<'_>, field: Field, server: &str) -> Option<Seen> {
+    cx.latest(field, &Subject::Service(server.to_owned()))
 }
 
 /// The lines about a server's parts.
-pub(super) fn parts(look: &Look<'_>, field: Field, server: &str) -> Vec<Line> {
+pub(super) fn parts(cx: &Context<'_>, field: Field, server: &str) -> Vec<Line> {
     let own =
         |subject: &Subject| matches!(subject, Subject::Part { service, .. } if service == server);
-    look.lines(field, own)
+    cx.lines(field, own)
 }
 
 /// The name of a part.
@@ -63,7 +63,7 @@ pub(super) fn name(subject: &Subject) -> &str {
 }
 
 /// The setting of a kernel or server, as evidence.
-pub(super) fn setting(look: &Look<'_>, name: &str, text: &str) -> Option<Evidence> {
-    let quote = look.setting(name)?;
-    Some(look.cite(quote, &format!("{name}: {}{text}", quote.text)))
+pub(super) fn setting(cx: &Context<'_>, name: &str, text: &str) -> Option<Evidence> {
+    let quote = cx.setting(name)?;
+    Some(cx.cite(quote, &format!("{name}: {}{text}", quote.text)))
 }

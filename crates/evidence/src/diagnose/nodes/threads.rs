@@ -48,7 +48,7 @@ impl Group {
 
 /// One program with its dumps.
 struct Program<'a> {
-    look: &'a Look<'a>,
+    cx: &'a Context<'a>,
     name: &'a str,
     dumps: usize,
     /// Threads with work, as a mean.
@@ -56,8 +56,8 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    fn new(look: &'a Look<'a>, name: &'a str) -> Option<Self> {
-        let own = Self { look, name, dumps: 0, busy: 0.0 };
+    fn new(cx: &'a Context<'a>, name: &'a str) -> Option<Self> {
+        let own = Self { cx, name, dumps: 0, busy: 0.0 };
         let dumps = own.whole(Field::Threads)?.values.len();
         let busy = own.whole(Field::ThreadsBusy)?.mean(dumps);
         Some(Self { dumps, busy, ..own })
@@ -66,7 +66,7 @@ impl<'a> Program<'a> {
     /// All that is known of a field about this program, by subject.
     fn groups(&self, field: Field) -> Vec<Group> {
         let own = |(subject, _): &(&Subject, _)| subject.service() == Some(self.name);
-        let all = self.look.host.subjects(field).filter(own);
+        let all = self.cx.host.subjects(field).filter(own);
         let group = |(subject, all): (&Subject, &[Series])| {
             let points = || all.iter().flat_map(|s| s.points.iter().map(move |p| (s.source, *p)));
             let highest = most(points());
@@ -107,8 +107,8 @@ impl<'a> Program<'a> {
     fn is_much(&self, group: &Group) -> bool {
         let often = group.values.len() * 3 >= self.dumps * 2;
         let share = if self.dumps < 2 { T::ThreadsShareOnce } else { T::ThreadsShare };
-        group.mean(self.dumps) >= self.look.limit(T::ThreadsWaiting)
-            && self.share(group) >= self.look.limit(share)
+        group.mean(self.dumps) >= self.cx.limit(T::ThreadsWaiting)
+            && self.share(group) >= self.cx.limit(share)
             && often
     }
 
@@ -123,7 +123,7 @@ impl<'a> Program<'a> {
             write::counted(self.busy, "thread", "threads"),
             self.often(group)
         );
-        self.look.say(&group.seen, &text)
+        self.cx.say(&group.seen, &text)
     }
 
     fn often(&self, group: &Group) -> String {
@@ -162,9 +162,9 @@ impl<'a> Program<'a> {
 
     /// What the machine, or else the program, uses of the CPUs meanwhile.
     fn cpu(&self) -> Option<Evidence> {
-        if let Some(busy) = self.look.mean_busy() {
+        if let Some(busy) = self.cx.mean_busy() {
             let used = write::value(busy.field.about().unit, busy.value);
-            return Some(self.look.say(&busy, &format!("CPU in use {used} (mean)")));
+            return Some(self.cx.say(&busy, &format!("CPU in use {used} (mean)")));
         }
         let (cpu, age) = (self.whole(Field::ThreadsCpu)?, self.whole(Field::ServerUptime)?);
         let grown = |group: &Group| Some(group.values.last()? - group.values.first()?);
@@ -178,15 +178,15 @@ impl<'a> Program<'a> {
                 format!(", and its collectors of garbage {share}")
             });
             let text = format!("between the dumps its threads took {share} of one CPU{collectors}");
-            self.look.say(&cpu.seen, &text)
+            self.cx.say(&cpu.seen, &text)
         })
     }
 }
 
 /// The worst answer about any program.
-fn each(look: &Look<'_>, test: impl Fn(&Program<'_>) -> Option<Answer>) -> Answer {
+fn each(cx: &Context<'_>, test: impl Fn(&Program<'_>) -> Option<Answer>) -> Answer {
     let of_kind = |kind: &&str| {
-        worst(look, kind, &[Field::Threads], THREADS, |name| test(&Program::new(look, name)?))
+        worst(cx, kind, &[Field::Threads], THREADS, |name| test(&Program::new(cx, name)?))
     };
     let answers: Vec<Answer> = KINDS.iter().map(of_kind).collect();
     let rank = |answer: &Answer| (answer.is_yes(), answer.verdict == Verdict::No);
@@ -204,14 +204,14 @@ fn one_moment(program: &Program<'_>) -> Option<Evidence> {
 }
 
 /// Do threads wait for what others of their program, or other programs, do?
-pub(super) fn any_of(look: &Look<'_>) -> Answer {
-    let tests = [deadlock(look), service(look), lock(look), pool(look), workers(look)];
+pub(super) fn any_of(cx: &Context<'_>) -> Answer {
+    let tests = [deadlock(cx), service(cx), lock(cx), pool(cx), workers(cx)];
     let answer = any(&tests, THREADS);
     if answer.verdict != Verdict::No {
         return answer;
     }
     // What it was answered from.
-    each(look, |program| {
+    each(cx, |program| {
         let all = program.whole(Field::Threads)?;
         let text = format!(
             "{}: {}, {} with work",
@@ -219,13 +219,13 @@ pub(super) fn any_of(look: &Look<'_>) -> Answer {
             write::counted(all.mean(program.dumps), "thread", "threads"),
             write::number(program.busy)
         );
-        Some(Answer::no(vec![look.say(&all.seen, &text)]))
+        Some(Answer::no(vec![cx.say(&all.seen, &text)]))
     })
 }
 
 /// Do threads wait for each other's locks in a circle?
-pub(super) fn deadlock(look: &Look<'_>) -> Answer {
-    each(look, |program| {
+pub(super) fn deadlock(cx: &Context<'_>) -> Answer {
+    each(cx, |program| {
         let Some(found) = program.largest(&[Field::ThreadsDeadlocked]) else {
             return nothing(program, "none of its threads are in a deadlock");
         };
@@ -236,7 +236,7 @@ pub(super) fn deadlock(look: &Look<'_>) -> Answer {
             program.often(&found),
             found.what()
         );
-        Some(Answer::yes(0.9, vec![look.say(&found.seen, &text)]))
+        Some(Answer::yes(0.9, vec![cx.say(&found.seen, &text)]))
     })
 }
 
@@ -246,12 +246,12 @@ fn nothing(program: &Program<'_>, why: &str) -> Option<Answer> {
     let threads = write::counted(program.busy, "thread", "threads");
     let text = format!("{}: {threads} with work; {why}", program.name);
     // One dump that does not show it is no proof.
-    Some(Answer::no(vec![program.look.say(&busy.seen, &text)]).if_close(program.dumps < 2))
+    Some(Answer::no(vec![program.cx.say(&busy.seen, &text)]).if_close(program.dumps < 2))
 }
 
 /// Do threads wait until a pool, or something else that is limited, has something for them?
-pub(super) fn pool(look: &Look<'_>) -> Answer {
-    each(look, |program| {
+pub(super) fn pool(cx: &Context<'_>) -> Answer {
+    each(cx, |program| {
         let fields = [Field::ThreadsBorrow, Field::ThreadsLimited];
         let Some(found) = program.largest(&fields) else {
             return nothing(program, "none wait for a connection or a permit");
@@ -264,8 +264,8 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         let first = program.say(&found, &waits);
         // Who waits for a connection does so because none is left: that needs no second dump.
         let once = connection && program.dumps < 2;
-        let enough = found.mean(1) >= look.limit(T::ThreadsWaiting)
-            && program.share(&found) >= look.limit(T::ThreadsShare);
+        let enough = found.mean(1) >= cx.limit(T::ThreadsWaiting)
+            && program.share(&found) >= cx.limit(T::ThreadsShare);
         let much = program.is_much(&found) || (once && enough);
         if !much {
             return Some(Answer::no(vec![first]).if_close(true));
@@ -292,7 +292,7 @@ fn users(program: &Program<'_>, pool: &str) -> Option<Evidence> {
     let most = users.first()?;
     let count = write::number(program.members_mean(&users));
     let text = format!("{count} seen to use one: {}", program.listed(&users));
-    Some(program.look.say(&most.seen, &text))
+    Some(program.cx.say(&most.seen, &text))
 }
 
 /// What the other threads with work do, while many wait for a permit: who has one is among them.
@@ -303,12 +303,12 @@ fn others(program: &Program<'_>, waits: &str) -> Option<Evidence> {
     let most = all.first()?;
     let count = write::counted(program.members_mean(&all), "other thread", "other threads");
     let text = format!("{count} with work: {}", program.listed(&all));
-    Some(program.look.say(&most.seen, &text))
+    Some(program.cx.say(&most.seen, &text))
 }
 
 /// Whether the pool is the limit, or what its users wait for.
 fn limit_or_consequence(program: &Program<'_>, found: &Group) -> Evidence {
-    if cpu::saturated(program.look).is_yes() {
+    if cpu::saturated(program.cx).is_yes() {
         return Evidence::derived(
             "the CPUs are full: the pool only shows where threads wait for them",
         );
@@ -343,8 +343,8 @@ fn limit_or_consequence(program: &Program<'_>, found: &Group) -> Evidence {
 }
 
 /// Do threads wait for another program's answers?
-pub(super) fn service(look: &Look<'_>) -> Answer {
-    each(look, |program| {
+pub(super) fn service(cx: &Context<'_>) -> Answer {
+    each(cx, |program| {
         let behind = behind_pool(program);
         let found = program.largest(&[Field::ThreadsRemote]);
         let Some(found) = found.or_else(|| behind.as_ref().map(|(group, _)| group.clone())) else {
@@ -352,9 +352,9 @@ pub(super) fn service(look: &Look<'_>) -> Answer {
         };
         let first = program.say(&found, &format!("wait for {}", found.what()));
         let still = program.still(found.what());
-        let enough = still as f64 >= look.limit(T::ThreadsWaiting);
+        let enough = still as f64 >= cx.limit(T::ThreadsWaiting);
         let weight = (program.share(&found) / 100.0).clamp(0.3, 0.8);
-        if enough && program.share(&found) >= look.limit(T::ThreadsShare) {
+        if enough && program.share(&found) >= cx.limit(T::ThreadsShare) {
             let text = format!(
                 "{still} of them are the same in all {} dumps, and do nothing meanwhile: the \
                  answer takes longer than that",
@@ -369,9 +369,9 @@ pub(super) fn service(look: &Look<'_>) -> Answer {
         }
         // What most threads of a server do is to wait for its database: it is trouble only where no
         // thread is left, or where it lasts.
-        let most = program.share(&found) >= look.limit(T::ThreadsShareOnce);
+        let most = program.share(&found) >= cx.limit(T::ThreadsShareOnce);
         let full = full_pool(program).is_some();
-        let many = found.mean(program.dumps) >= look.limit(T::WorkersMin);
+        let many = found.mean(program.dumps) >= cx.limit(T::WorkersMin);
         Some(
             Answer::when(most && many && full, weight, vec![first])
                 .backed(one_moment(program))
@@ -393,7 +393,7 @@ fn behind_pool(program: &Program<'_>) -> Option<(Group, Vec<Evidence>)> {
     })?;
     let (all, own) = (program.members_mean(&users), remote.mean(program.dumps));
     let lasting = still > 0 && still as f64 * 2.0 >= all && own * 2.0 >= all;
-    let many = pool.mean(program.dumps) >= program.look.limit(T::ThreadsWaiting);
+    let many = pool.mean(program.dumps) >= program.cx.limit(T::ThreadsWaiting);
     if !(lasting && many) {
         return None;
     }
@@ -408,7 +408,7 @@ fn behind_pool(program: &Program<'_>) -> Option<(Group, Vec<Evidence>)> {
         program.dumps
     );
     let evidence = vec![
-        program.look.say(&remote.seen, &text),
+        program.cx.say(&remote.seen, &text),
         program.say(&pool, &format!("wait for a connection of {}", pool.what())),
     ];
     Some((remote.clone(), evidence))
@@ -430,8 +430,8 @@ fn holder(program: &Program<'_>, lock: &Group) -> String {
 }
 
 /// Do many threads wait for one lock?
-pub(super) fn lock(look: &Look<'_>) -> Answer {
-    each(look, |program| {
+pub(super) fn lock(cx: &Context<'_>) -> Answer {
+    each(cx, |program| {
         let Some(found) = program.largest(&[Field::ThreadsLocked]) else {
             return nothing(program, "none wait for a lock");
         };
@@ -440,7 +440,7 @@ pub(super) fn lock(look: &Look<'_>) -> Answer {
         let holder = holders.first().map(|most| {
             let does: Vec<&str> = holders.iter().take(LISTED_MAX).map(Group::what).collect();
             let text = format!("{}: {}", holder(program, &found), does.join("; or it "));
-            look.say(&most.seen, &text)
+            cx.say(&most.seen, &text)
         });
         if !program.is_much(&found) {
             return Some(Answer::no(vec![first]).and(holder).if_close(true));
@@ -468,7 +468,7 @@ fn full_pool(program: &Program<'_>) -> Option<(Group, f64)> {
         let free = of(&idle, pool.what()).map_or(0.0, |group| group.seen.value);
         let serves = of(&requests, pool.what()).map_or(0.0, |group| group.mean(program.dumps));
         let size = pool.mean(program.dumps);
-        free < 0.5 && size >= program.look.limit(T::WorkersMin) && serves * 2.0 >= size
+        free < 0.5 && size >= program.cx.limit(T::WorkersMin) && serves * 2.0 >= size
     });
     let largest = all.into_iter().reduce(|a, b| if b.seen.value > a.seen.value { b } else { a })?;
     let size = largest.seen.value;
@@ -476,8 +476,8 @@ fn full_pool(program: &Program<'_>) -> Option<(Group, f64)> {
 }
 
 /// Have all threads of a pool work, so that requests wait for one?
-pub(super) fn workers(look: &Look<'_>) -> Answer {
-    each(look, |program| {
+pub(super) fn workers(cx: &Context<'_>) -> Answer {
+    each(cx, |program| {
         let Some((pool, size)) = full_pool(program) else {
             return nothing(program, "no pool of threads for requests is without a free one");
         };
@@ -490,8 +490,8 @@ pub(super) fn workers(look: &Look<'_>) -> Answer {
             program.often(&pool),
             program.listed(&doing)
         );
-        let first = look.say(&pool.seen, &text);
-        let full = cpu::saturated(look)
+        let first = cx.say(&pool.seen, &text);
+        let full = cpu::saturated(cx)
             .is_yes()
             .then(|| Evidence::derived("the CPUs are full: more threads would only wait for them"));
         // A pool grows with its load: in one moment all may just be needed.

@@ -6,13 +6,13 @@ use super::prelude::*;
 const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
 
 /// A program of which a trace says that it mostly waits for data to be safe.
-pub(super) fn flushes(look: &Look<'_>) -> Option<Evidence> {
+pub(super) fn flushes(cx: &Context<'_>) -> Option<Evidence> {
     let flush = |subject: &Subject| FLUSHES.contains(&subject.to_string().as_str());
-    let most = look.top_of(Field::SyscallShare, flush)?;
-    let each = look.latest(Field::SyscallTime, &most.subject)?;
-    let calls = look.latest(Field::SyscallCalls, &most.subject)?;
-    let much = most.value >= look.limit(T::FlushBusy)
-        && each.value >= look.limit(T::FlushLong)
+    let most = cx.top_of(Field::SyscallShare, flush)?;
+    let each = cx.latest(Field::SyscallTime, &most.subject)?;
+    let calls = cx.latest(Field::SyscallCalls, &most.subject)?;
+    let much = most.value >= cx.limit(T::FlushBusy)
+        && each.value >= cx.limit(T::FlushLong)
         && calls.value >= CALLS_MIN;
     let text = format!(
         "{}: {} calls took {} each, {} of the time in traced calls",
@@ -21,7 +21,7 @@ pub(super) fn flushes(look: &Look<'_>) -> Option<Evidence> {
         write::milliseconds(each.value),
         write::value(Unit::Percent, most.value)
     );
-    much.then(|| look.say(&most, &text))
+    much.then(|| cx.say(&most, &text))
 }
 
 /// Fewer calls say nothing of the others.

@@ -6,14 +6,14 @@ use super::prelude::*;
 const REQUESTS_MIN: f64 = 10.0;
 
 /// Whether anybody waits for storage, as far as the sources say: many requests alone harm nobody.
-fn is_waited_for(look: &Look<'_>) -> bool {
+fn is_waited_for(cx: &Context<'_>) -> bool {
     /// Half a task that waits all the time: judgement.
     const TASKS_MIN: f64 = 0.5;
-    let idle = look.highest_of(Field::CpuIowait);
-    let blocked = look.mean_of(Field::Blocked);
-    idle.is_some_and(|idle| idle.value >= look.limit(T::IowaitHigh))
+    let idle = cx.highest_of(Field::CpuIowait);
+    let blocked = cx.mean_of(Field::Blocked);
+    idle.is_some_and(|idle| idle.value >= cx.limit(T::IowaitHigh))
         || blocked.is_some_and(|tasks| tasks.value >= TASKS_MIN)
-        || cpus_waiting(look).is_some()
+        || cpus_waiting(cx).is_some()
 }
 
 /// The disk with most requests.
@@ -28,26 +28,26 @@ pub(super) struct Traffic {
 impl Traffic {
     /// The busiest by this measure; `None` where no source counts requests, where they are too few
     /// for any disk, or where nobody is known to wait for one.
-    pub(super) fn most(look: &Look<'_>) -> Option<Self> {
-        if !is_waited_for(look) {
+    pub(super) fn most(cx: &Context<'_>) -> Option<Self> {
+        if !is_waited_for(cx) {
             return None;
         }
-        let all = look.lines(Field::DiskTransfers, |subject| matches!(subject, Subject::Disk(_)));
+        let all = cx.lines(Field::DiskTransfers, |subject| matches!(subject, Subject::Disk(_)));
         let all = super::pick::hardware(all);
-        let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| look.highest(line)).collect();
+        let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| cx.highest(line)).collect();
         let sum: f64 = seen.iter().map(|seen| seen.value).sum();
         let requests = seen.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
         if requests.value < REQUESTS_MIN {
             return None;
         }
-        let bytes = |field| look.peak(field, &requests.subject).map_or(0.0, |seen| seen.value);
+        let bytes = |field| cx.peak(field, &requests.subject).map_or(0.0, |seen| seen.value);
         let (reads, writes) = (bytes(Field::DiskReadBytes), bytes(Field::DiskWriteBytes));
         let share = if sum > 0.0 { requests.value / sum } else { 0.0 };
         Some(Self { share, reads, writes, requests })
     }
 
     /// Bytes of a request, and the sentence that says so.
-    pub(super) fn request(&self, look: &Look<'_>) -> Option<(f64, Evidence)> {
+    pub(super) fn request(&self, cx: &Context<'_>) -> Option<(f64, Evidence)> {
         let bytes = self.reads + self.writes;
         if bytes <= 0.0 || self.requests.value <= 0.0 {
             return None;
@@ -65,16 +65,16 @@ impl Traffic {
             write::bytes(size),
         );
         let seen = Seen { field, value: size, ..self.requests.clone() };
-        Some((size, look.derive(&seen, &text)))
+        Some((size, cx.derive(&seen, &text)))
     }
 
     /// Whether it is the disk that CPUs wait for. They do wait; this one has most of the work.
-    pub(super) fn waited_for(&self, look: &Look<'_>) -> Answer {
-        let evidence = match self.request(look) {
+    pub(super) fn waited_for(&self, cx: &Context<'_>) -> Answer {
+        let evidence = match self.request(cx) {
             Some((_, evidence)) => evidence,
-            None => look.quote(&self.requests),
+            None => cx.quote(&self.requests),
         };
-        let most = self.share * 100.0 >= look.limit(T::WhoShare);
+        let most = self.share * 100.0 >= cx.limit(T::WhoShare);
         if !most {
             return Answer { evidence: vec![evidence], ..Answer::unknown(&[DISKS]) };
         }
@@ -86,14 +86,14 @@ impl Traffic {
 
 /// That CPUs wait for requests, in CPUs where their number is known: the share of a machine of 64
 /// hides that all of a program waits.
-pub(super) fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
+pub(super) fn cpus_waiting(cx: &Context<'_>) -> Option<Evidence> {
     /// One task that waits all the time.
     const TASKS_MIN: f64 = 1.0;
     /// Where the CPUs are not known: a task on a machine of ten.
     const SHARE_MIN_PERCENT: f64 = 10.0;
-    let mean = look.mean_of(Field::CpuIowait)?;
-    let Some(cpus) = look.cpus() else {
-        return (mean.value >= SHARE_MIN_PERCENT).then(|| look.quote(&mean));
+    let mean = cx.mean_of(Field::CpuIowait)?;
+    let Some(cpus) = cx.cpus() else {
+        return (mean.value >= SHARE_MIN_PERCENT).then(|| cx.quote(&mean));
     };
     let tasks = mean.value / 100.0 * cpus;
     let text = format!(
@@ -102,5 +102,5 @@ pub(super) fn cpus_waiting(look: &Look<'_>) -> Option<Evidence> {
         write::number(tasks),
         write::number(cpus)
     );
-    (tasks >= TASKS_MIN).then(|| look.derive(&mean, &text))
+    (tasks >= TASKS_MIN).then(|| cx.derive(&mean, &text))
 }

@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use super::tasks;
 
 /// Do tasks wait while CPUs are idle?
-pub(super) fn any(look: &Look<'_>) -> Answer {
+pub(super) fn any(cx: &Context<'_>) -> Answer {
     let tests = [
-        blocked(look),
-        tasks::dirty(look),
-        tasks::random(look),
-        tasks::remote(look),
-        memory_pressure(look),
-        io_pressure(look),
-        pauses(look),
+        blocked(cx),
+        tasks::dirty(cx),
+        tasks::random(cx),
+        tasks::remote(cx),
+        memory_pressure(cx),
+        io_pressure(cx),
+        pauses(cx),
     ];
     let evidence: Vec<Evidence> = tests.iter().flat_map(|a| a.evidence.first().cloned()).collect();
     if let Some(weight) = tests.iter().filter(|a| a.is_yes()).map(|a| a.weight).reduce(f64::max) {
@@ -33,28 +33,28 @@ const FUNCTIONS_MAX: usize = 3;
 const CPUS_UNKNOWN: f64 = 4.0;
 
 /// Do tasks hang in uninterruptible wait?
-pub(super) fn blocked(look: &Look<'_>) -> Answer {
-    let functions = || tasks::waiting(look).into_iter().take(FUNCTIONS_MAX).map(|w| w.say(look));
-    if let Some(hung) = hung(look) {
-        return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(look));
+pub(super) fn blocked(cx: &Context<'_>) -> Answer {
+    let functions = || tasks::waiting(cx).into_iter().take(FUNCTIONS_MAX).map(|w| w.say(cx));
+    if let Some(hung) = hung(cx) {
+        return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(cx));
     }
-    let counted = look.mean_of(Field::Blocked).or_else(|| listed(look));
+    let counted = cx.mean_of(Field::Blocked).or_else(|| listed(cx));
     let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
     // Of an unknown number of CPUs: more than one busy disk keeps waiting in passing.
-    let cpus = look.cpus().unwrap_or(CPUS_UNKNOWN);
+    let cpus = cx.cpus().unwrap_or(CPUS_UNKNOWN);
     let text = format!("{} tasks in uninterruptible wait (mean)", write::number(seen.value));
-    let evidence = vec![look.say(&seen, &text)];
-    let limit = look.limit(T::BlockedTasks) * cpus;
-    if let Some(same) = tasks::crowded(look) {
-        return Answer::yes(0.4, vec![same.say(look)]).and(evidence);
+    let evidence = vec![cx.say(&seen, &text)];
+    let limit = cx.limit(T::BlockedTasks) * cpus;
+    if let Some(same) = tasks::crowded(cx) {
+        return Answer::yes(0.4, vec![same.say(cx)]).and(evidence);
     }
     if seen.value < limit || seen.value < 1.0 {
         return Answer::no(evidence).and(functions()).if_close(seen.value >= 1.0);
     }
-    let names: Vec<String> = look
+    let names: Vec<String> = cx
         .lines(Field::ProcBlocked, |_| true)
         .iter()
-        .filter(|line| look.highest(line).is_some_and(|seen| seen.value > 0.0))
+        .filter(|line| cx.highest(line).is_some_and(|seen| seen.value > 0.0))
         .filter_map(|line| line.subject.process_name().map(str::to_owned))
         .collect();
     let named = names.first().map(|name| {
@@ -65,24 +65,24 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
 }
 
 /// Tasks of which the kernel's log says that they hang.
-fn hung(look: &Look<'_>) -> Option<Evidence> {
-    let all = look.lines(Field::ProcHung, |_| true);
-    let first = all.first().and_then(|line| look.highest(line))?;
+fn hung(cx: &Context<'_>) -> Option<Evidence> {
+    let all = cx.lines(Field::ProcHung, |_| true);
+    let first = all.first().and_then(|line| cx.highest(line))?;
     let names: BTreeSet<&str> = all.iter().filter_map(|l| l.subject.process_name()).collect();
     let names: Vec<&str> = names.into_iter().take(4).collect();
     let text = format!(
         "the kernel's log says that tasks hang for minutes: {} of them, such as {}{}",
         all.len(),
         names.join(", "),
-        tasks::hung_when(look)
+        tasks::hung_when(cx)
     );
-    Some(look.say(&first, &text))
+    Some(cx.say(&first, &text))
 }
 
 /// Blocked tasks of a process list, where no tool counted them.
-fn listed(look: &Look<'_>) -> Option<Seen> {
-    let lines = look.lines(Field::ProcBlocked, |_| true);
-    let points = || lines.iter().flat_map(|line| &line.points).filter(|point| look.in_times(point));
+fn listed(cx: &Context<'_>) -> Option<Seen> {
+    let lines = cx.lines(Field::ProcBlocked, |_| true);
+    let points = || lines.iter().flat_map(|line| &line.points).filter(|point| cx.in_times(point));
     // A task is in few of the lists, so the sum of its means would be too much.
     let lists: BTreeSet<_> = points().map(|point| point.at).collect();
     let blocked: f64 = points().map(|point| point.value).sum();
@@ -90,23 +90,23 @@ fn listed(look: &Look<'_>) -> Option<Seen> {
     lines.first().map(|line| line.seen(mean, Interval::ALWAYS))
 }
 
-fn pressure(look: &Look<'_>, field: Field) -> Answer {
-    let Some(mean) = look.mean_of(field) else { return Answer::unknown(&[PRESSURE]) };
+fn pressure(cx: &Context<'_>, field: Field) -> Answer {
+    let Some(mean) = cx.mean_of(field) else { return Answer::unknown(&[PRESSURE]) };
     let text = format!("{} (mean)", write::sentence(&mean));
-    let evidence = vec![look.say(&mean, &text)];
-    let limit = look.limit(T::PsiHigh);
+    let evidence = vec![cx.say(&mean, &text)];
+    let limit = cx.limit(T::PsiHigh);
     Answer::when(mean.value >= limit, mean.value / 100.0, evidence)
-        .or_close(look.is_close(mean.value, limit))
+        .or_close(cx.is_close(mean.value, limit))
 }
 
 /// Do tasks wait for memory?
-pub(super) fn memory_pressure(look: &Look<'_>) -> Answer {
-    pressure(look, Field::PsiMemorySome)
+pub(super) fn memory_pressure(cx: &Context<'_>) -> Answer {
+    pressure(cx, Field::PsiMemorySome)
 }
 
 /// Do tasks wait for I/O?
-pub(super) fn io_pressure(look: &Look<'_>) -> Answer {
-    pressure(look, Field::PsiIoSome)
+pub(super) fn io_pressure(cx: &Context<'_>) -> Answer {
+    pressure(cx, Field::PsiIoSome)
 }
 
 /// Fewer pauses, or a shorter log, say nothing of their share: a start has some in its first
@@ -132,31 +132,31 @@ fn paused(line: &Line) -> Option<(f64, String)> {
 }
 
 /// Pauses of Java, of collections and others.
-fn pause_lines(look: &Look<'_>) -> Vec<Line> {
+fn pause_lines(cx: &Context<'_>) -> Vec<Line> {
     let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
-    fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect()
+    fields.iter().flat_map(|field| cx.lines(*field, |_| true)).collect()
 }
 
 /// The largest share of a log's time in which Java stood still, 0 to 1.
-pub(in crate::diagnose) fn stood_still(look: &Look<'_>) -> Option<f64> {
-    pause_lines(look).iter().filter_map(paused).map(|(share, _)| share).reduce(f64::max)
+pub(in crate::diagnose) fn stood_still(cx: &Context<'_>) -> Option<f64> {
+    pause_lines(cx).iter().filter_map(paused).map(|(share, _)| share).reduce(f64::max)
 }
 
 /// Does Java stop for long?
-pub(super) fn pauses(look: &Look<'_>) -> Answer {
-    let lines = pause_lines(look);
-    let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
+pub(super) fn pauses(cx: &Context<'_>) -> Answer {
+    let lines = pause_lines(cx);
+    let peaks = lines.iter().filter_map(|line| cx.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = most(peaks) else {
         return Answer::unknown(&[GC]);
     };
-    let limit = look.limit(T::GcPause);
+    let limit = cx.limit(T::GcPause);
     let long = line.points.iter().filter(|point| point.value >= limit).count();
-    let mut evidence = vec![look.quote(&peak)];
+    let mut evidence = vec![cx.quote(&peak)];
     if long == 0 {
         let share = lines.iter().filter_map(paused).reduce(|a, b| if b.0 > a.0 { b } else { a });
         let Some((share, text)) = share else { return Answer::no(evidence) };
-        evidence.insert(0, look.say(&peak, &text));
-        let much = share * 100.0 >= look.limit(T::GcShare);
+        evidence.insert(0, cx.say(&peak, &text));
+        let much = share * 100.0 >= cx.limit(T::GcShare);
         return Answer::when(much, share, evidence);
     }
     let text = format!(
@@ -165,20 +165,20 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
         write::milliseconds(limit)
     );
     evidence.push(Evidence::derived(text));
-    Answer::yes(0.5, evidence).and(about_pauses(look, peak.value))
+    Answer::yes(0.5, evidence).and(about_pauses(cx, peak.value))
 }
 
 /// Most parts of a pause that are told.
 const PARTS_MAX: usize = 3;
 
 /// What the longest pause was for, what went wrong in it, and what took a quarter of it.
-fn about_pauses(look: &Look<'_>, longest: f64) -> Vec<Evidence> {
+fn about_pauses(cx: &Context<'_>, longest: f64) -> Vec<Evidence> {
     let name = |seen: &Seen| match seen.subject.part_name() {
         Some(name) => name.to_owned(),
         None => seen.subject.to_string(),
     };
     let long = |field, share: f64| -> Vec<Seen> {
-        let all = look.sorted(field, |_| true);
+        let all = cx.sorted(field, |_| true);
         all.into_iter().filter(|seen| seen.value >= longest * share).take(PARTS_MAX).collect()
     };
     let mut all = Vec::new();
@@ -194,18 +194,18 @@ fn about_pauses(look: &Look<'_>, longest: f64) -> Vec<Evidence> {
         };
         let names: Vec<String> = found.iter().map(said).collect();
         let first =
-            found.first().map(|seen| look.say(seen, &format!("{what}: {}", names.join(", "))));
+            found.first().map(|seen| cx.say(seen, &format!("{what}: {}", names.join(", "))));
         all.extend(first);
     }
     all
 }
 
 /// CPU time of the pauses that are long: their length, CPU outside the kernel and in it.
-fn timed(look: &Look<'_>) -> Vec<(Seen, f64, f64)> {
-    let limit = look.limit(T::GcPause);
-    let lines = look.lines(Field::GcTimed, |_| true);
+fn timed(cx: &Context<'_>) -> Vec<(Seen, f64, f64)> {
+    let limit = cx.limit(T::GcPause);
+    let lines = cx.lines(Field::GcTimed, |_| true);
     let all = lines.iter().flat_map(|pauses| {
-        let cpu = [Field::GcUser, Field::GcSystem].map(|field| look.line(field, &pauses.subject));
+        let cpu = [Field::GcUser, Field::GcSystem].map(|field| cx.line(field, &pauses.subject));
         let [Some(user), Some(system)] = cpu else { return Vec::new() };
         let rows = pauses.points.iter().zip(&user.points).zip(&system.points);
         let long = rows.filter(|((pause, _), _)| pause.value >= limit);
@@ -223,8 +223,8 @@ fn timed(look: &Look<'_>) -> Vec<(Seen, f64, f64)> {
 const WAITED_SHARE: f64 = 0.5;
 
 /// In long pauses: does Java get hardly any CPU, so that it waits rather than collects?
-pub(super) fn waiting_in_pauses(look: &Look<'_>) -> Answer {
-    let all = timed(look);
+pub(super) fn waiting_in_pauses(cx: &Context<'_>) -> Answer {
+    let all = timed(cx);
     if all.is_empty() {
         return Answer::unknown(&[GC]);
     }
@@ -249,15 +249,15 @@ pub(super) fn waiting_in_pauses(look: &Look<'_>) -> Answer {
     let mostly = longest(&waited) >= longest(&worked);
     let follows = "the collector did not work meanwhile: it waited for a disk, for memory that was \
                    swapped out, for a CPU, or to write its log";
-    let evidence = vec![look.say(pause, &text)];
+    let evidence = vec![cx.say(pause, &text)];
     Answer::when(mostly, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// In such a pause: does the kernel use more CPU than the collector?
-pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
-    let users = look.lines(Field::GcUser, |_| true);
+pub(super) fn kernel_in_pauses(cx: &Context<'_>) -> Answer {
+    let users = cx.lines(Field::GcUser, |_| true);
     let found = users.iter().find_map(|user| {
-        let system = look.line(Field::GcSystem, &user.subject)?;
+        let system = cx.line(Field::GcSystem, &user.subject)?;
         let worst = system.points.iter().zip(&user.points).filter(|(s, u)| s.at == u.at);
         let (system_ms, user_ms) =
             worst.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
@@ -272,8 +272,8 @@ pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
         write::number(system.value / 1e3),
         write::number(user_ms / 1e3)
     );
-    let evidence = vec![look.say(&system, &text)];
-    let much = system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0;
+    let evidence = vec![cx.say(&system, &text)];
+    let much = system.value > user_ms && system.value >= cx.limit(T::GcPause) / 2.0;
     let follows = "the collector itself hardly works: it waits for the kernel, which hands \
                        out, compacts or swaps its memory";
     Answer::when(much, 0.6, evidence).backed([Evidence::derived(follows)])
@@ -286,18 +286,18 @@ const REACH_FELT_MS: f64 = 50.0;
 const REACHES_MIN: usize = 3;
 
 /// Does it take long until all threads stop: once, or again and again longer than the work then?
-pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::SafepointReach, |_| true);
-    let peak = lines.first().and_then(|line| look.highest(line));
+pub(super) fn safepoint_reach(cx: &Context<'_>) -> Answer {
+    let lines = cx.lines(Field::SafepointReach, |_| true);
+    let peak = lines.first().and_then(|line| cx.highest(line));
     let Some(peak) = peak else { return Answer::unknown(&[GC]) };
     let sum = |lines: &[Line]| -> f64 {
         lines.iter().flat_map(|line| &line.points).map(|point| point.value).sum()
     };
-    let (reach_ms, stopped_ms) = (sum(&lines), sum(&look.lines(Field::Safepoint, |_| true)));
+    let (reach_ms, stopped_ms) = (sum(&lines), sum(&cx.lines(Field::Safepoint, |_| true)));
     let felt = lines.iter().flat_map(|line| &line.points);
     let felt = felt.filter(|point| point.value >= REACH_FELT_MS).count();
     let mostly = felt >= REACHES_MIN && 2.0 * reach_ms > stopped_ms;
-    let mut evidence = vec![look.quote(&peak)];
+    let mut evidence = vec![cx.quote(&peak)];
     if mostly {
         let text = format!(
             "{} of {} until all threads stood still",
@@ -306,6 +306,6 @@ pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
         );
         evidence.push(Evidence::derived(&text));
     }
-    let long = peak.value >= look.limit(T::GcPause) / 2.0;
+    let long = peak.value >= cx.limit(T::GcPause) / 2.0;
     Answer::when(long || mostly, 0.4, evidence)
 }

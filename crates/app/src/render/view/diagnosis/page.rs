@@ -12,7 +12,7 @@ use hugewise_base::count::counted;
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{
-    Diagnosis, Evidence, Finding, Ground, Interval, Look, Missing, Severity, Step, Thresholds,
+    Context, Diagnosis, Evidence, Finding, Ground, Interval, Missing, Severity, Step, Thresholds,
     Unseen,
 };
 use hugewise_evidence::recording::{Recording, Source};
@@ -229,8 +229,8 @@ fn push_finding(
     }
     let hosts = recording.hosts.iter().filter(|host| !host.is_empty());
     if let Some(host) = hosts.into_iter().find(|host| host.name == finding.host) {
-        let look = Look::alone(recording, host, thresholds);
-        out.push_str(&plots::figures(recording, &look, finding, number));
+        let cx = Context::alone(recording, host, thresholds);
+        out.push_str(&plots::figures(recording, &cx, finding, number));
     }
     push_ruled_out(out, finding);
     push_missing(out, &finding.missing);

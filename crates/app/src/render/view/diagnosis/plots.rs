@@ -4,7 +4,9 @@ use super::time_plot::{Curve, TimePlot, draw};
 use crate::render::text::capital;
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
-use hugewise_evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, questions, written};
+use hugewise_evidence::diagnose::{
+    Context, Evidence, Finding, Line, Threshold, questions, written,
+};
 use hugewise_evidence::recording::{Clock, Field, Point, Recording, Span, Subject, Unit};
 use std::fmt::Write;
 
@@ -72,25 +74,25 @@ fn parts(field: Field) -> Vec<Field> {
 }
 
 /// All lines that the evidence's value may stand in, the computed ones first.
-fn candidates(look: &Look<'_>, field: Field, subject: &Subject) -> Vec<Line> {
+fn candidates(cx: &Context<'_>, field: Field, subject: &Subject) -> Vec<Line> {
     let scans = [Field::ScanKswapd, Field::ScanDirect];
     let computed = match field {
-        Field::CpuKernel => look.kernel(subject),
-        Field::CpuUser => look.user(subject),
-        Field::CpuSoftirq => look.interrupts(subject),
-        Field::ScanKswapd => look.sum(field, &scans, subject),
+        Field::CpuKernel => cx.kernel(subject),
+        Field::CpuUser => cx.user(subject),
+        Field::CpuSoftirq => cx.interrupts(subject),
+        Field::ScanKswapd => cx.sum(field, &scans, subject),
         _ => None,
     };
-    computed.into_iter().chain(look.line(field, subject)).collect()
+    computed.into_iter().chain(cx.line(field, subject)).collect()
 }
 
 /// The line that a piece of evidence is about, where there is enough of it.
-fn line_of(look: &Look<'_>, evidence: &Evidence) -> Option<Line> {
+fn line_of(cx: &Context<'_>, evidence: &Evidence) -> Option<Line> {
     let (field, name) = (evidence.field?, evidence.subject.as_deref()?);
     let fields = parts(field);
-    let mut subjects = fields.iter().flat_map(|field| look.host.subjects(*field));
+    let mut subjects = fields.iter().flat_map(|field| cx.host.subjects(*field));
     let subject = subjects.find(|(subject, _)| subject.to_string() == name)?.0;
-    let all = candidates(look, field, subject);
+    let all = candidates(cx, field, subject);
     let holds = |line: &&Line| {
         evidence.value.is_some_and(|value| line.points.iter().any(|point| point.value == value))
     };
@@ -106,14 +108,14 @@ fn line_of(look: &Look<'_>, evidence: &Evidence) -> Option<Line> {
 }
 
 /// What the chain quotes, by field. The top question only repeats what those below say.
-fn quoted<'a>(look: &Look<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
+fn quoted<'a>(cx: &Context<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
     let mut all: Vec<Quoted<'a>> = Vec::new();
     let rest = finding.chain.iter().skip(1).chain(finding.chain.first());
     for step in rest {
         let limits = questions::find(step.node).map_or(&[][..], |node| &node.limits[..]);
         for evidence in &step.evidence {
             let Some(subject) = evidence.subject.as_deref() else { continue };
-            let Some(line) = line_of(look, evidence) else { continue };
+            let Some(line) = line_of(cx, evidence) else { continue };
             let limit = limit_of(line.field, line.subject == Subject::Machine);
             let limit = limit.filter(|limit| limits.contains(limit));
             if let Some(known) = all.iter_mut().find(|known| known.field == line.field) {
@@ -133,12 +135,12 @@ fn quoted<'a>(look: &Look<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
 /// The plots of one finding as HTML; empty where nothing was recorded over time.
 pub(super) fn figures(
     recording: &Recording,
-    look: &Look<'_>,
+    cx: &Context<'_>,
     finding: &Finding,
     number: usize,
 ) -> String {
     let mut out = String::new();
-    for (index, quoted) in quoted(look, finding).iter().enumerate() {
+    for (index, quoted) in quoted(cx, finding).iter().enumerate() {
         let about = quoted.field.about();
         let title = match quoted.lines.as_slice() {
             [(_, line)] if line.subject != Subject::Machine => {
@@ -149,7 +151,7 @@ pub(super) fn figures(
         let curves = quoted.lines.iter();
         let curves = curves.map(|(name, line)| Curve::new(printable(name), &line.points));
         let source = quoted.lines.first().and_then(|(_, line)| recording.source(line.source));
-        let limit = quoted.limit.map(|limit| (limit, look.limit(limit)));
+        let limit = quoted.limit.map(|limit| (limit, cx.limit(limit)));
         let plot = TimePlot {
             id: format!("plot-{number}-{}", index + 1),
             title,

@@ -15,7 +15,7 @@ use hugewise_base::units::Bytes;
 
 /// What a node sees: one machine, and the times for which its parent said yes.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct Context<'a> {
     /// All machines.
     pub recording: &'a Recording,
     /// The machine in question.
@@ -69,22 +69,22 @@ static NONE: Aside = Aside::new();
 /// Two tools show the same rate where they differ by no more than this share of it.
 const SAME_SHARE: f64 = 0.05;
 
-impl<'a> Look<'a> {
+impl<'a> Context<'a> {
     /// All times of one machine, by itself.
     pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
         Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
     }
 
     /// The same at other times, which are [apart](super::apart); none: always.
-    pub(crate) const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
+    pub(crate) const fn during<'b>(&self, times: &'b [Interval]) -> Context<'b>
     where
         'a: 'b,
     {
-        Look { times, ..*self }
+        Context { times, ..*self }
     }
 }
 
-impl Look<'_> {
+impl Context<'_> {
     /// The value of a threshold, on the machine's page sizes: given are those of x86.
     pub fn limit(&self, threshold: Threshold) -> f64 {
         let pages = self.host.geometry();
@@ -284,7 +284,7 @@ impl Look<'_> {
             .or_close(self.is_close(seen.value, limit))
     }
 
-    /// As [`Look::say`], about what follows from the value.
+    /// As [`Context::say`], about what follows from the value.
     pub(crate) fn derive(&self, seen: &Seen, text: &str) -> Evidence {
         Evidence { ground: Ground::Derived, ..self.say(seen, text) }
     }
@@ -359,7 +359,7 @@ impl Look<'_> {
         (last >= first).then(|| line.seen(last - first, Interval::ALWAYS))
     }
 
-    /// [`Look::latest`] of the machine.
+    /// [`Context::latest`] of the machine.
     pub(crate) fn state(&self, field: Field) -> Option<Seen> {
         self.latest(field, &Subject::Machine)
     }
@@ -447,7 +447,7 @@ impl Look<'_> {
         self.stands_out(line, limit, limit, missing)
     }
 
-    /// As [`Look::reaches`], with a lower limit for neighbouring samples.
+    /// As [`Context::reaches`], with a lower limit for neighbouring samples.
     pub(crate) fn stands_out(
         &self,
         line: Option<Line>,
