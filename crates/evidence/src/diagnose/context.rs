@@ -2,9 +2,9 @@
 
 use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
-use super::moment::Aside;
+use super::nearby::Nearby;
+use super::reading::{Reading, least, most};
 use super::relate::{aligned, rank_correlation};
-use super::seen::{Seen, least, most};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
 use crate::recording::{
@@ -26,9 +26,9 @@ pub struct Context<'a> {
     pub times: &'a [Interval],
     /// CPU in use of all machines, in their order, as means over everything; empty where nobody
     /// compares machines.
-    pub busy: &'a [Option<Seen>],
+    pub busy: &'a [Option<Reading>],
     /// Sources that were taken shortly before or after the one that shows the trouble.
-    pub(super) aside: &'a Aside,
+    pub(super) nearby: &'a Nearby,
 }
 
 /// Values of one series, perhaps computed from several.
@@ -50,21 +50,21 @@ pub struct Line {
 
 impl Line {
     /// The value that `better` prefers, among those that `keep` keeps.
-    fn best(&self, keep: impl Fn(&Point) -> bool, better: fn(f64, f64) -> bool) -> Option<Seen> {
+    fn best(&self, keep: impl Fn(&Point) -> bool, better: fn(f64, f64) -> bool) -> Option<Reading> {
         let kept = self.points.iter().filter(|point| keep(point)).copied();
         let best = kept.reduce(|a, b| if better(b.value, a.value) { b } else { a })?;
         Some(self.seen(best.value, Interval { from: None, to: best.at }))
     }
 
     /// A value of this line.
-    pub fn seen(&self, value: f64, at: Interval) -> Seen {
+    pub fn seen(&self, value: f64, at: Interval) -> Reading {
         let source = Series::source_at(self.source, &self.later, at.to);
-        Seen { field: self.field, subject: self.subject.clone(), value, at, source }
+        Reading { field: self.field, subject: self.subject.clone(), value, at, source }
     }
 }
 
 /// Nothing was taken aside.
-static NONE: Aside = Aside::new();
+static NONE: Nearby = Nearby::new();
 
 /// Two tools show the same rate where they differ by no more than this share of it.
 const SAME_SHARE: f64 = 0.05;
@@ -72,7 +72,7 @@ const SAME_SHARE: f64 = 0.05;
 impl<'a> Context<'a> {
     /// All times of one machine, by itself.
     pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
-        Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
+        Self { recording, host, thresholds, times: &[], busy: &[], nearby: &NONE }
     }
 
     /// The same at other times, which are [apart](super::apart); none: always.
@@ -215,17 +215,17 @@ impl Context<'_> {
     }
 
     /// Mean of the CPU in use of the machine.
-    pub(crate) fn mean_busy(&self) -> Option<Seen> {
+    pub(crate) fn mean_busy(&self) -> Option<Reading> {
         self.mean(&self.busy(&Subject::Machine)?)
     }
 
     /// The highest value within the times in question.
-    pub(crate) fn highest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn highest(&self, line: &Line) -> Option<Reading> {
         line.best(|point| self.in_times(point), |a, b| a > b)
     }
 
     /// The lowest value within the times in question.
-    pub(crate) fn lowest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn lowest(&self, line: &Line) -> Option<Reading> {
         line.best(|point| self.in_times(point), |a, b| a < b)
     }
 
@@ -238,34 +238,34 @@ impl Context<'_> {
     }
 
     /// The highest value of one subject.
-    pub(crate) fn peak(&self, field: Field, subject: &Subject) -> Option<Seen> {
+    pub(crate) fn peak(&self, field: Field, subject: &Subject) -> Option<Reading> {
         self.highest(&self.line(field, subject)?)
     }
 
     /// The mean of one subject.
-    pub(crate) fn mean_at(&self, field: Field, subject: &Subject) -> Option<Seen> {
+    pub(crate) fn mean_at(&self, field: Field, subject: &Subject) -> Option<Reading> {
         self.mean(&self.line(field, subject)?)
     }
 
     /// The highest value of all subjects.
-    pub(crate) fn top(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn top(&self, field: Field) -> Option<Reading> {
         self.top_of(field, |_| true)
     }
 
     /// The highest value of these subjects.
-    pub(crate) fn top_of(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Option<Seen> {
+    pub(crate) fn top_of(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Option<Reading> {
         most(self.lines(field, keep).iter().filter_map(|line| self.highest(line)))
     }
 
     /// The highest mean of all subjects.
-    pub(crate) fn top_mean(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn top_mean(&self, field: Field) -> Option<Reading> {
         most(self.lines(field, |_| true).iter().filter_map(|line| self.mean(line)))
     }
 
     /// The highest values of these subjects, the highest first.
-    pub(crate) fn sorted(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Seen> {
+    pub(crate) fn sorted(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Reading> {
         let lines = self.lines(field, keep);
-        let mut all: Vec<Seen> = lines.iter().filter_map(|line| self.highest(line)).collect();
+        let mut all: Vec<Reading> = lines.iter().filter_map(|line| self.highest(line)).collect();
         all.sort_by(|a, b| b.value.total_cmp(&a.value));
         all
     }
@@ -273,7 +273,7 @@ impl Context<'_> {
     /// Whether a value reaches a limit; close where it nearly does.
     pub(crate) fn judged(
         &self,
-        seen: Option<Seen>,
+        seen: Option<Reading>,
         limit: Threshold,
         weight: f64,
         missing: Missing,
@@ -285,22 +285,22 @@ impl Context<'_> {
     }
 
     /// As [`Context::say`], about what follows from the value.
-    pub(crate) fn derive(&self, seen: &Seen, text: &str) -> Evidence {
+    pub(crate) fn derive(&self, seen: &Reading, text: &str) -> Evidence {
         Evidence { ground: Ground::Derived, ..self.say(seen, text) }
     }
 
     /// The lowest value of a state of the machine, of all sources.
-    pub(crate) fn lowest_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn lowest_of(&self, field: Field) -> Option<Reading> {
         least(self.looks_at(field).filter_map(|line| self.lowest(&line)))
     }
 
     /// The highest value of a state of the machine, of all sources.
-    pub(crate) fn highest_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn highest_of(&self, field: Field) -> Option<Reading> {
         most(self.looks_at(field).filter_map(|line| self.highest(&line)))
     }
 
     /// The mean within the times in question.
-    pub(crate) fn mean(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn mean(&self, line: &Line) -> Option<Reading> {
         let values = line.points.iter().filter(|point| self.in_times(point)).map(|p| p.value);
         let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
         let at = if let [one] = self.times { *one } else { Interval::ALWAYS };
@@ -310,7 +310,7 @@ impl Context<'_> {
     /// The highest mean over a minute within the times in question, or over one sample where those
     /// are longer: a storm of ten minutes counts, though a day's mean hides it. The mean of all
     /// where they are shorter than a minute, or have no times.
-    pub(crate) fn sustained(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn sustained(&self, line: &Line) -> Option<Reading> {
         let overall = self.mean(line)?;
         let points: Vec<Point> =
             line.points.iter().filter(|point| self.in_times(point)).copied().collect();
@@ -330,13 +330,13 @@ impl Context<'_> {
     }
 
     /// Mean of a field about the machine within the times in question.
-    pub(crate) fn mean_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn mean_of(&self, field: Field) -> Option<Reading> {
         self.mean(&self.line(field, &Subject::Machine)?)
     }
 
     /// The last value known up to the end of the times in question, else the first after it:
     /// for states such as a memory's size, which need no sample of the very moment.
-    pub(crate) fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
+    pub(crate) fn latest(&self, field: Field, subject: &Subject) -> Option<Reading> {
         let line = self.line(field, subject)?;
         let end = self.times.iter().filter_map(|interval| interval.to).max();
         let in_time = |point: &&Point| match (end, point.at) {
@@ -349,7 +349,7 @@ impl Context<'_> {
 
     /// How much a count since boot of the machine grew between the first and the last look at it,
     /// where there were two.
-    pub(crate) fn grown(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn grown(&self, field: Field) -> Option<Reading> {
         let all = self.host.series.get(&field)?.get(&Subject::Machine)?;
         let mut all: Vec<&Series> = all.iter().collect();
         all.sort_by_key(|series| series.source);
@@ -360,7 +360,7 @@ impl Context<'_> {
     }
 
     /// [`Context::latest`] of the machine.
-    pub(crate) fn state(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn state(&self, field: Field) -> Option<Reading> {
         self.latest(field, &Subject::Machine)
     }
 
@@ -413,15 +413,15 @@ impl Context<'_> {
     }
 
     /// Quotes a value.
-    pub(crate) fn quote(&self, seen: &Seen) -> Evidence {
+    pub(crate) fn quote(&self, seen: &Reading) -> Evidence {
         self.say(seen, &write::sentence(seen))
     }
 
     /// Says something about a value.
-    pub(crate) fn say(&self, seen: &Seen, text: &str) -> Evidence {
-        let aside = self.aside.get(&(seen.source, seen.field));
-        let aside = aside.map_or_else(String::new, |aside| aside.said(seen.value));
-        let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
+    pub(crate) fn say(&self, seen: &Reading, text: &str) -> Evidence {
+        let nearby = self.nearby.get(&(seen.source, seen.field));
+        let nearby = nearby.map_or_else(String::new, |nearby| nearby.said(seen.value));
+        let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{nearby}"));
         evidence.source = Some(seen.source);
         (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));
         evidence.subject = Some(seen.subject.to_string());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, Evidence, Ground, Missing, Verdict};
 use super::cause::{Cause, Severity};
 use super::interval::Interval;
-use super::remedy::{Facts, Reach, Remedy, fitting};
+use super::remedy::{MachineFacts, Reach, Remedy, fitting};
 use super::tree::Asked;
 use crate::recording::{Field, Span};
 
@@ -269,7 +269,7 @@ pub(super) struct AboutHost<'a> {
     /// The share of kernel time from which on it is critical, percent.
     pub(super) critical: f64,
     /// What decides which remedies are shown.
-    pub(super) facts: Facts,
+    pub(super) facts: MachineFacts,
 }
 
 /// Whether a question is answered no with a margin, and no other one finds the same cause.
@@ -299,7 +299,7 @@ fn hardware(chain: &[&Asked]) -> bool {
 }
 
 /// The steps of the ladder, or of the answer where it knows better ones than what only looks.
-fn remedies(answer: &Answer, ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
+fn remedies(answer: &Answer, ladder: &[Remedy], facts: MachineFacts) -> Vec<Remedy> {
     let mut steps = fitting(ladder, facts);
     if !answer.mended_by.is_empty() {
         steps.retain(|remedy| remedy.reach == Reach::Look);
@@ -348,7 +348,7 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
         remedies: remedies(
             answer,
             about.remedies,
-            Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
+            MachineFacts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
         ),
         confidence,
         weight: answer.weight,

@@ -17,15 +17,15 @@ mod finding;
 mod interval;
 mod machine;
 mod missing;
-mod moment;
 mod narrow;
+mod nearby;
 pub mod node;
 pub mod nodes;
 mod pressure;
 pub mod questions;
+mod reading;
 mod relate;
 mod remedy;
-mod seen;
 mod supported;
 mod threshold;
 mod tree;
@@ -42,14 +42,14 @@ pub use finding::{Confidence, Finding, Level, Step, Unseen};
 pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
 pub use missing::RECORDED;
 pub use pressure::{Load, Pressure};
+pub use reading::Reading;
 pub use relate::{Ramp, ramp, rank_correlation};
 pub use remedy::{Reach, Remedy, When};
-pub use seen::Seen;
 pub use threshold::{Entry, Threshold, Thresholds};
 pub use tree::Asked;
 pub use write::value as written;
 
-use self::remedy::{Facts, version as remedy_version};
+use self::remedy::{MachineFacts, version as remedy_version};
 use crate::recording::readers::RED_HAT_THP;
 use crate::recording::{Field, LogSummary, Problem, Recording, Source, Unrecognised};
 
@@ -103,18 +103,18 @@ impl Diagnosis {
 /// The recording as it is diagnosed: a short listing that was made minutes beside the CPU's use
 /// belongs to that moment.
 pub(crate) fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
-    moment::related(recording).0
+    nearby::related(recording).0
 }
 
 /// Asks the tree about every machine of a recording.
 pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
-    let (related, aside) = moment::related(recording);
-    let (recording, aside) = (related.as_ref(), &aside);
+    let (related, nearby) = nearby::related(recording);
+    let (recording, nearby) = (related.as_ref(), &nearby);
     let critical = thresholds.get(Threshold::KernelCritical);
     let (mut hosts, mut findings) = (Vec::new(), Vec::new());
     // Once, and not by each machine about all others.
-    let alone = |host| Context { aside, ..Context::alone(recording, host, thresholds) };
-    let busy: Vec<Option<Seen>> =
+    let alone = |host| Context { nearby, ..Context::alone(recording, host, thresholds) };
+    let busy: Vec<Option<Reading>> =
         recording.hosts.iter().map(|host| alone(host).mean_busy()).collect();
     for host in recording.hosts.iter().filter(|host| !host.is_empty()) {
         let cx = Context { busy: &busy, ..alone(host) };
@@ -124,7 +124,7 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         let java = cx.setting("java.version").and_then(|quote| remedy::java(&quote.text));
         let linux = release.and_then(remedy::version);
         let red_hat_thp = host.settings.keys().any(|path| path.starts_with(RED_HAT_THP));
-        let facts = Facts { linux, java, profiled, red_hat_thp, ..Facts::default() };
+        let facts = MachineFacts { linux, java, profiled, red_hat_thp, ..MachineFacts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
         let (pressure, doing) = (pressure::pressures(&cx), pressure::doing(&cx));

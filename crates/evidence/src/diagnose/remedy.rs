@@ -113,7 +113,7 @@ impl Remedy {
 
 /// What is known of the machine that decides which remedies are shown; `None`: they all are.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct MachineFacts {
     /// Its version of Linux.
     pub(super) linux: Option<(u32, u32)>,
     /// The version of Java that a log is of, 8 for 1.8 and those before.
@@ -130,7 +130,7 @@ pub(super) struct Facts {
     pub(super) red_hat_thp: bool,
 }
 
-impl Facts {
+impl MachineFacts {
     fn fit(self, when: When) -> bool {
         match when {
             When::Always => true,
@@ -149,7 +149,7 @@ impl Facts {
 }
 
 /// The steps of a ladder that the machine can go.
-pub(super) fn fitting(ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
+pub(super) fn fitting(ladder: &[Remedy], facts: MachineFacts) -> Vec<Remedy> {
     let fit = ladder.iter().filter(|remedy| facts.fit(remedy.when)).cloned();
     if facts.red_hat_thp { fit.map(|remedy| on_red_hat(&remedy)).collect() } else { fit.collect() }
 }

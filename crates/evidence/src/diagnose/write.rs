@@ -1,7 +1,7 @@
 //! Values in sentences.
 
 use super::interval::{Episode, Interval};
-use super::seen::Seen;
+use super::reading::Reading;
 use crate::recording::{Subject, Unit};
 use hugewise_base::count;
 use hugewise_base::units::Bytes;
@@ -82,7 +82,7 @@ pub(super) fn range(unit: Unit, low: f64, high: f64) -> String {
 }
 
 /// A seen value as a sentence: whose, what, how much, when.
-pub(super) fn sentence(seen: &Seen) -> String {
+pub(super) fn sentence(seen: &Reading) -> String {
     let about = seen.field.about();
     let whose = whose(&seen.subject);
     let when = if seen.at == Interval::ALWAYS { String::new() } else { format!(" at {}", seen.at) };
@@ -91,7 +91,7 @@ pub(super) fn sentence(seen: &Seen) -> String {
 }
 
 /// A quantity in its episodes: whose, what, and each peak with its time.
-pub(super) fn peaks(seen: &Seen, episodes: &[Episode]) -> String {
+pub(super) fn peaks(seen: &Reading, episodes: &[Episode]) -> String {
     let unit = seen.field.about().unit;
     let mut parts: Vec<String> = episodes
         .iter()

@@ -18,7 +18,7 @@ pub(super) const SIZES: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(16), Bytes::kib(
 
 /// What tells the size, the less certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Told {
+pub(crate) enum SizeSource {
     /// The size of pages of HugeTLB: that of a huge page, unless somebody chose another.
     HugetlbPage,
     /// The number of orders in `/proc/buddyinfo`.

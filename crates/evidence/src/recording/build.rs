@@ -7,10 +7,10 @@ mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::count_samples::CountSamples;
 use super::counted::settle;
 use super::expected::Expected;
 use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_by_time};
-use super::looks::Looks;
 use super::programs::Programs;
 use super::{
     Clock, Field, Host, Point, Problem, Protocol, Quote, Recording, Restart, Series, Socket,
@@ -96,7 +96,7 @@ pub struct Builder {
     /// The cgroup's folder in which commands are typed.
     folder: Option<String>,
     /// Of the current input, too.
-    looks: Looks,
+    samples: CountSamples,
     /// Machines whose listings follow, each below its name.
     awaited: BTreeSet<String>,
     /// Programs of all inputs.
@@ -133,7 +133,7 @@ impl Builder {
         self.before_prompt = None;
         self.forget_command();
         (self.container, self.folder) = (None, None);
-        self.looks = Looks::default();
+        self.samples = CountSamples::default();
         self.awaited.clear();
     }
 

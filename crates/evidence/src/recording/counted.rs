@@ -1,7 +1,7 @@
 //! What was counted in base pages of a machine, once all is read that may tell their size.
 
 use super::base_page::{
-    ASSUMED, ASSUMED_BYTES, SIZES, Told, of_huge_page, of_ptes_none, of_release, varies,
+    ASSUMED, ASSUMED_BYTES, SIZES, SizeSource, of_huge_page, of_ptes_none, of_release, varies,
 };
 use super::{Field, Host, Problem, Recording, Series, Source, SourceKind, Subject};
 use hugewise_base::units::{Bytes, Geometry};
@@ -10,10 +10,14 @@ use hugewise_base::units::{Bytes, Geometry};
 type OfText = fn(&str) -> Option<Bytes>;
 
 /// Settings that tell it.
-const SETTINGS: [(&str, Told, OfText); 3] = [
-    ("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", Told::Stated, of_huge_page),
-    ("/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", Told::PtesNone, of_ptes_none),
-    ("kernel", Told::Release, of_release),
+const SETTINGS: [(&str, SizeSource, OfText); 3] = [
+    ("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", SizeSource::Stated, of_huge_page),
+    (
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none",
+        SizeSource::PtesNone,
+        of_ptes_none,
+    ),
+    ("kernel", SizeSource::Release, of_release),
 ];
 
 /// What readers took from counts of pages of [`ASSUMED`] size.
@@ -44,7 +48,7 @@ impl Host {
     }
 
     /// Something tells the size of a base page: the most certain counts, of equals the first.
-    pub(crate) fn told_base_page(&mut self, told: Told, bytes: Bytes) {
+    pub(crate) fn told_base_page(&mut self, told: SizeSource, bytes: Bytes) {
         let real = SIZES.contains(&bytes);
         if real && self.base_page.is_none_or(|(known, _)| told > known) {
             self.base_page = Some((told, bytes));
@@ -60,7 +64,7 @@ impl Host {
         // 2 MiB is a size of pages of HugeTLB with each of them.
         let pool = pool.and_then(|bytes| of_huge_page(&format!("{bytes:.0}")));
         let pool = pool.filter(|base| *base != ASSUMED.base);
-        pool.into_iter().for_each(|size| self.told_base_page(Told::HugetlbPage, size));
+        pool.into_iter().for_each(|size| self.told_base_page(SizeSource::HugetlbPage, size));
         let kib = self.geometry().base.0 >> 10;
         for (name, pages) in std::mem::take(&mut self.settings_in_pages) {
             // Where the setting itself was shown behind, that one counts.
@@ -118,10 +122,10 @@ mod tests {
     #[test]
     fn what_is_more_certain_counts() {
         let mut host = Host::default();
-        host.told_base_page(Told::Orders, Bytes::kib(4));
-        host.told_base_page(Told::Stated, Bytes::kib(16));
-        host.told_base_page(Told::Release, Bytes::kib(64));
-        host.told_base_page(Told::Stated, Bytes::kib(5));
+        host.told_base_page(SizeSource::Orders, Bytes::kib(4));
+        host.told_base_page(SizeSource::Stated, Bytes::kib(16));
+        host.told_base_page(SizeSource::Release, Bytes::kib(64));
+        host.told_base_page(SizeSource::Stated, Bytes::kib(5));
         assert_eq!(host.geometry().huge, Bytes::mib(32));
     }
 }

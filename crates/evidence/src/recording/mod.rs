@@ -9,12 +9,12 @@
 mod base_page;
 mod build;
 pub mod cgroup_file;
+mod count_samples;
 mod counted;
 mod expected;
 mod field;
 mod finish;
 mod log;
-mod looks;
 mod normalise;
 mod programs;
 pub mod readers;
@@ -207,7 +207,7 @@ pub struct Host {
     pub restarts: Vec<Restart>,
     /// The size of a base page, and what told it.
     #[serde(skip)]
-    pub(crate) base_page: Option<(base_page::Told, Bytes)>,
+    pub(crate) base_page: Option<(base_page::SizeSource, Bytes)>,
     /// Settings in KiB that were counted in base pages.
     #[serde(skip)]
     pub(crate) settings_in_pages: BTreeMap<String, u64>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::episode::{Episode, Facts, episode};
+use super::episode::{Baseline, Episode, episode};
 use super::keys::{Key, Keys};
 use super::part::{Hop, Part, Parts};
 use super::sketch::Sketch;
@@ -206,7 +206,7 @@ pub fn account(mut tally: Tally, how: How) -> Account {
     let search = Search { margin: how.margin, resolution_us: tally.resolution_us };
     let paces = search.paces(&windows);
     let untold = untold(&tally, &paces);
-    let facts = Facts::new(&windows, &paces, &tally, clock);
+    let facts = Baseline::new(&windows, &paces, &tally, clock);
     let slow = stretches(&paces);
     let episodes: Vec<Episode> = slow.iter().map(|run| episode(&facts, *run)).collect();
     let spans: Vec<(i64, i64)> = slow.iter().filter_map(|run| span(&windows, *run)).collect();

@@ -155,7 +155,7 @@ pub struct Episode {
 }
 
 /// What all episodes are compared with.
-pub(super) struct Facts<'a> {
+pub(super) struct Baseline<'a> {
     windows: &'a [Window],
     tally: &'a Tally,
     clock: LogClock,
@@ -163,7 +163,7 @@ pub(super) struct Facts<'a> {
     calm_traffic: Traffic,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Baseline<'a> {
     /// The calm windows, as one.
     pub(super) fn new(
         windows: &'a [Window],
@@ -209,7 +209,7 @@ fn traffic(windows: &[&Window], cell: &Cell) -> Traffic {
 }
 
 /// What is said of one stretch, from its first to its last window.
-pub(super) fn episode(facts: &Facts<'_>, (first, last): (usize, usize)) -> Episode {
+pub(super) fn episode(facts: &Baseline<'_>, (first, last): (usize, usize)) -> Episode {
     let windows: Vec<&Window> =
         facts.windows.get(first..=last).unwrap_or_default().iter().collect();
     let cell = merged(&windows);

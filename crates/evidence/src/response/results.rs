@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::format::service_of_a_log;
 use super::values::Values;
-use super::when::{Moment, moment};
+use super::when::{LogTime, moment};
 use hugewise_base::units::saturating_u64;
 
 /// Most spans of one line that are looked at.
@@ -16,7 +16,7 @@ const SPANS_MAX: usize = 100_000;
 /// One request.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    end: Option<Moment>,
+    end: Option<LogTime>,
     total_us: Option<u64>,
     connect_us: Option<u64>,
     answer_us: Option<u64>,
@@ -58,7 +58,7 @@ impl Outcome {
 }
 
 /// Milliseconds since 1970.
-fn since_1970(ms: f64) -> Option<Moment> {
+fn since_1970(ms: f64) -> Option<LogTime> {
     moment(format!("{:.3}", ms / 1000.0).as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use super::format::service_of_a_log;
 use super::values::Values;
-use super::when::Moment;
+use super::when::LogTime;
 use crate::recording::readers::queries::{Event, QueryLog};
 
 /// Of the lines of a sample, those that a log of statements must have, as a share.
@@ -26,7 +26,7 @@ impl Request {
         let Event { at, utc, ms, .. } = self.0;
         let zone_s = utc.then_some(0);
         let dated = at.filter(|at| at.has_date());
-        let end = dated.map(|at| Moment { ms: at.0.saturating_mul(1000), zone_s, utc });
+        let end = dated.map(|at| LogTime { ms: at.0.saturating_mul(1000), zone_s, utc });
         let total_us = ms.map(|ms| hugewise_base::units::saturating_u64((ms * 1e3).round()));
         let service = Some(service_of_a_log(server));
         Values { end, total_us, service, endpoint: Some(&self.0.fingerprint), ..Values::default() }

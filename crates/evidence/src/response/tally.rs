@@ -11,7 +11,7 @@ use super::results::Results;
 use super::sketch::Sketch;
 use super::statements::Statements;
 use super::values::{Timed, Unit, Values};
-use super::when::Moment;
+use super::when::LogTime;
 
 /// Most notes about what was taken for granted.
 const NOTES_MAX: usize = 16;
@@ -220,7 +220,7 @@ impl Tally {
             Input { name: name.to_owned(), format: Some(format.to_owned()), ..Input::default() };
         for (name, end_ms, total_us, ok) in all {
             input.lines += 1;
-            let end = Some(Moment { ms: end_ms, zone_s: None, utc: true });
+            let end = Some(LogTime { ms: end_ms, zone_s: None, utc: true });
             let total_us = Some(total_us);
             let endpoint = Some(name);
             self.take(&Values { end, total_us, endpoint, failed: !ok, ..Values::default() });
@@ -369,7 +369,7 @@ impl Tally {
     }
 
     /// A time on the clock of all inputs, and what is known of that clock.
-    fn placed_ms(&mut self, moment: Moment) -> i64 {
+    fn placed_ms(&mut self, moment: LogTime) -> i64 {
         let given = self.options.zone_s;
         let utc = moment.utc || given.is_some();
         let zone_s = moment.zone_s.or(given);

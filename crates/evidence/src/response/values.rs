@@ -1,7 +1,7 @@
 //! What a line of a log says: values as they stand there, and the request that they make.
 
 use super::part::{Part, PartSet, Parts};
-use super::when::Moment;
+use super::when::LogTime;
 
 /// A unit of a time, as microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,9 +147,9 @@ impl Tries {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Values<'a> {
     /// When the request came.
-    pub(super) start: Option<Moment>,
+    pub(super) start: Option<LogTime>,
     /// When it was done.
-    pub(super) end: Option<Moment>,
+    pub(super) end: Option<LogTime>,
     /// Its whole time.
     pub(super) total_us: Option<u64>,
     /// Time before the request was complete that is no part of `total_us` (HAProxy's Tq).
@@ -297,11 +297,11 @@ impl Values<'_> {
     }
 
     /// When it was done, and for how long it was under way; `None` without a time.
-    pub(super) fn end(&self, total_us: u64) -> Option<Moment> {
-        let later = |start: Moment| {
+    pub(super) fn end(&self, total_us: u64) -> Option<LogTime> {
+        let later = |start: LogTime| {
             let whole = if self.session { self.total_us.unwrap_or(total_us) } else { total_us };
             let ms = whole.saturating_add(self.before_us.unwrap_or(0)) / 1000;
-            Moment { ms: start.ms.saturating_add_unsigned(ms), ..start }
+            LogTime { ms: start.ms.saturating_add_unsigned(ms), ..start }
         };
         self.end.or_else(|| self.start.map(later))
     }

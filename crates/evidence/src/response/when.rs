@@ -9,13 +9,13 @@ use hugewise_base::calendar::{DAY_S, days};
 
 /// A moment as a log has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct LogTime {
     /// Milliseconds since 1970: of UTC where the zone is known, else as the clock on the wall
     /// showed it.
     pub(super) ms: i64,
     /// The zone, seconds east of Greenwich; `None`: not said.
     pub(super) zone_s: Option<i64>,
-    /// Whether [`Moment::ms`] is UTC: a zone was said, or it is a count since 1970.
+    /// Whether [`LogTime::ms`] is UTC: a zone was said, or it is a count since 1970.
     pub(super) utc: bool,
 }
 
@@ -111,7 +111,7 @@ impl Cursor<'_> {
 }
 
 /// A moment in any of the forms; `None`: it is none, or something follows it.
-pub(super) fn moment(text: &[u8]) -> Option<Moment> {
+pub(super) fn moment(text: &[u8]) -> Option<LogTime> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"[").unwrap_or(text);
     let text = text.strip_suffix(b"]").unwrap_or(text);
@@ -123,7 +123,7 @@ pub(super) fn moment(text: &[u8]) -> Option<Moment> {
 }
 
 /// `18/Sep/2011:19:18:28 -0400`.
-fn common(text: &[u8]) -> Option<Moment> {
+fn common(text: &[u8]) -> Option<LogTime> {
     let mut cursor = Cursor(text);
     let day = cursor.digits(2)?;
     cursor.take(b"/")?;
@@ -135,7 +135,7 @@ fn common(text: &[u8]) -> Option<Moment> {
 }
 
 /// `2011-09-18T19:18:28+02:00`.
-fn iso(text: &[u8]) -> Option<Moment> {
+fn iso(text: &[u8]) -> Option<LogTime> {
     let mut cursor = Cursor(text);
     let year = cursor.digits(4)?;
     cursor.take(b"-/")?;
@@ -146,7 +146,7 @@ fn iso(text: &[u8]) -> Option<Moment> {
     finish(cursor, year, month, day)
 }
 
-fn finish(mut cursor: Cursor<'_>, year: i64, month: i64, day: i64) -> Option<Moment> {
+fn finish(mut cursor: Cursor<'_>, year: i64, month: i64, day: i64) -> Option<LogTime> {
     let real = YEARS.contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     if !real {
         return None;
@@ -157,12 +157,12 @@ fn finish(mut cursor: Cursor<'_>, year: i64, month: i64, day: i64) -> Option<Mom
         return None;
     }
     let local_ms = days(year, month, day) * DAY_S * 1000 + clock_ms;
-    Some(Moment { ms: local_ms - zone_s.unwrap_or(0) * 1000, zone_s, utc: zone_s.is_some() })
+    Some(LogTime { ms: local_ms - zone_s.unwrap_or(0) * 1000, zone_s, utc: zone_s.is_some() })
 }
 
 /// Seconds since 1970, or milli-, micro- or nanoseconds: told by their size, which no two of them
 /// share from 1990 to 2200.
-fn since_1970(text: &[u8]) -> Option<Moment> {
+fn since_1970(text: &[u8]) -> Option<LogTime> {
     let whole = text.iter().position(|c| *c == b'.').unwrap_or(text.len());
     let (digits, fraction) = text.split_at_checked(whole)?;
     if !(9..=19).contains(&digits.len()) {
@@ -182,7 +182,7 @@ fn since_1970(text: &[u8]) -> Option<Moment> {
         _ => number / 1_000_000,
     };
     let year = 1970 + ms / 1000 / DAY_S / 365;
-    YEARS.contains(&year).then_some(Moment { ms, zone_s: None, utc: true })
+    YEARS.contains(&year).then_some(LogTime { ms, zone_s: None, utc: true })
 }
 
 /// A zone as a user gives it: `+01:00`, `-0400`, `UTC`; seconds east of Greenwich.

@@ -39,7 +39,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// Is a container at the limit of its memory?
 fn judge(cx: &Context<'_>) -> Answer {
-    let mut fullest: Option<(f64, Seen, f64)> = None;
+    let mut fullest: Option<(f64, Reading, f64)> = None;
     for used in cx.sorted(Field::CgroupMemory, |_| true) {
         // What the kernel counts has page cache in it, which fills any limit; engines leave it out.
         let source = cx.recording.source(used.source);

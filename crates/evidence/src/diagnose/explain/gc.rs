@@ -236,7 +236,7 @@ mechanisms! {
 /// Pauses, or parts of them, of one mechanism.
 struct Reason {
     /// The longest of them.
-    longest: Seen,
+    longest: Reading,
     count: usize,
     /// Their time, of that of all pauses, 0 to 1.
     share: f64,

@@ -39,7 +39,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 };
 
 /// The server of a quantity that it logged, with what it asked for.
-fn refused(cx: &Context<'_>) -> Option<Seen> {
+fn refused(cx: &Context<'_>) -> Option<Reading> {
     let all = [Field::HugeRefused, Field::HugeForgone, Field::MemoryRefused];
     let found = |field: Field| {
         let seen = cx.top(field)?;
@@ -54,14 +54,14 @@ fn refused(cx: &Context<'_>) -> Option<Seen> {
 const PART: f64 = 0.98;
 
 /// A server that has no huge page, or not as many as it asked for.
-fn unused(cx: &Context<'_>) -> Option<Seen> {
+fn unused(cx: &Context<'_>) -> Option<Reading> {
     let used = cx.top(Field::HugeUsed)?;
     let wanted = cx.peak(Field::MemoryWanted, &used.subject)?;
     (used.value < wanted.value * PART).then_some(used)
 }
 
 /// The pool, as the server or the kernel says.
-fn pool_bytes(cx: &Context<'_>, server: &Subject) -> Option<Seen> {
+fn pool_bytes(cx: &Context<'_>, server: &Subject) -> Option<Reading> {
     let own = cx.peak(Field::HugePool, server);
     own.or_else(|| cx.state(Field::HugetlbTotal)).filter(|pool| pool.value > 0.0)
 }
@@ -102,7 +102,7 @@ const HEADROOM_PERCENT: f64 = 2.0;
 
 /// The step that gives it the pages: a larger pool where that is too small, else the limit of
 /// locked memory where that is.
-fn cure(cx: &Context<'_>, server: &Subject, wanted: Option<&Seen>) -> Vec<Remedy> {
+fn cure(cx: &Context<'_>, server: &Subject, wanted: Option<&Reading>) -> Vec<Remedy> {
     let find = |reach: Reach| EXPLANATION.remedies.iter().find(|remedy| remedy.reach == reach);
     let (Some(service), Some(machine)) = (find(Reach::Service), find(Reach::Machine)) else {
         return Vec::new();

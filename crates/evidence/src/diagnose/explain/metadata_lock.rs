@@ -73,7 +73,7 @@ fn first(cx: &Context<'_>) -> Option<Evidence> {
 }
 
 /// A session that has been idle for longer than the others wait.
-fn holder(cx: &Context<'_>, longest: Option<&Seen>) -> Option<Evidence> {
+fn holder(cx: &Context<'_>, longest: Option<&Reading>) -> Option<Evidence> {
     let idle = cx.top(Field::SessionIdle)?;
     let longer = longest.is_none_or(|wait| idle.value >= wait.value);
     let text = format!(

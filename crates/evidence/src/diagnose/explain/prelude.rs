@@ -7,8 +7,8 @@ pub(super) use crate::diagnose::context::{Context, Line};
 pub(super) use crate::diagnose::explanation::Explanation;
 pub(super) use crate::diagnose::machine;
 pub(super) use crate::diagnose::missing::*;
+pub(super) use crate::diagnose::reading::{Reading, most};
 pub(super) use crate::diagnose::remedy::{Reach, Remedy, When};
-pub(super) use crate::diagnose::seen::{Seen, most};
 pub(super) use crate::diagnose::threshold::Threshold as T;
 pub(super) use crate::diagnose::write;
 pub(super) use crate::recording::{

@@ -65,7 +65,7 @@ const CPUS_MIN: usize = 4;
 
 /// Whether one CPU took nearly all packets from the cards (`/proc/net/softnet_stat`).
 fn packets(cx: &Context<'_>) -> Option<Answer> {
-    let counts: Vec<Seen> = cx.sorted(Field::SoftnetPacketCount, |_| true);
+    let counts: Vec<Reading> = cx.sorted(Field::SoftnetPacketCount, |_| true);
     let all: f64 = counts.iter().map(|seen| seen.value).sum();
     let most = counts.iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
     let percent = most.value / all.max(1.0) * 100.0;

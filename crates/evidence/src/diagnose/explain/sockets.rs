@@ -2,7 +2,7 @@
 
 use crate::diagnose::answer::{Answer, Evidence, Ground};
 use crate::diagnose::context::Context;
-use crate::diagnose::seen::Seen;
+use crate::diagnose::reading::Reading;
 use crate::diagnose::write;
 use crate::recording::{Field, Socket, SocketState};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) fn observed(socket: &Socket, text: String) -> Evidence {
 pub(super) struct Connections<'a> {
     /// Those that are listed.
     pub(super) listed: Vec<&'a Socket>,
-    counted: Option<Seen>,
+    counted: Option<Reading>,
     pub(super) count: f64,
     pub(super) established: f64,
 }
@@ -50,7 +50,7 @@ impl<'a> Connections<'a> {
         let counted = |name: &str| {
             cx.top_of(Field::TcpInState, |subject| subject.to_string().replace('-', "_") == name)
         };
-        let number = |counted: &Option<Seen>, listed: usize| {
+        let number = |counted: &Option<Reading>, listed: usize| {
             counted.as_ref().map_or(0.0, |seen| seen.value).max(listed as f64)
         };
         let established = in_state(cx, SocketState::Established).len();

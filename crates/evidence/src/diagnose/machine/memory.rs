@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use crate::diagnose::context::Context;
-use crate::diagnose::seen::Seen;
+use crate::diagnose::reading::Reading;
 use crate::recording::{Field, Subject};
 
 /// What programs can have without anything being swapped, and the value that bounds it from below.
@@ -11,7 +11,7 @@ pub(crate) struct Room {
     /// In bytes.
     pub(crate) bytes: Bounds,
     /// Available memory as the kernel estimates it, else free memory.
-    pub(crate) seen: Seen,
+    pub(crate) seen: Reading,
 }
 
 /// How much memory was available at its lowest within the times in question.

@@ -4,7 +4,7 @@ use super::prelude::*;
 use std::collections::BTreeSet;
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.
-fn lopsided(cx: &Context<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
+fn lopsided(cx: &Context<'_>, mut means: Vec<Reading>, limit: T, what: &str) -> Answer {
     means.sort_by(|a, b| b.value.total_cmp(&a.value));
     let [top, rest @ ..] = means.as_slice() else { return Answer::unknown(&[CPU]) };
     let others = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len().max(1) as f64;
@@ -20,7 +20,7 @@ fn lopsided(cx: &Context<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Ans
     Answer::when(full, 0.4, evidence)
 }
 
-fn means(cx: &Context<'_>, lines: &[Line]) -> Vec<Seen> {
+fn means(cx: &Context<'_>, lines: &[Line]) -> Vec<Reading> {
     lines.iter().filter_map(|line| cx.mean(line)).collect()
 }
 
@@ -63,7 +63,7 @@ fn one_thread(cx: &Context<'_>) -> Option<Answer> {
         let means = all.iter().filter_map(|line| cx.mean(line));
         most(means.filter(|seen| seen.value <= ONE_CPU_MAX))
     };
-    let full = |seen: &Seen| seen.value >= cx.limit(T::ThreadFull);
+    let full = |seen: &Reading| seen.value >= cx.limit(T::ThreadFull);
     let (seen, ground) = match top(Field::ThreadCpu).filter(full) {
         Some(thread) => (thread, None),
         // Without the machine's own use only a list of threads says enough.

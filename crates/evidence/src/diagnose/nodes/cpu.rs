@@ -37,7 +37,7 @@ pub(in crate::diagnose) fn shares(cx: &Context<'_>) -> Vec<Evidence> {
         .collect();
     seen.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
     let Some((first, _)) = seen.first() else { return Vec::new() };
-    let part = |(mean, peak): &(Seen, Seen)| {
+    let part = |(mean, peak): &(Reading, Reading)| {
         let about = mean.field.about();
         let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
         // Of a single sample both are the same.
@@ -66,7 +66,7 @@ fn one_cpu(cx: &Context<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) 
 }
 
 /// Yes, with the weight of one CPU among all.
-fn of_one_cpu(cx: &Context<'_>, seen: &Seen) -> Answer {
+fn of_one_cpu(cx: &Context<'_>, seen: &Reading) -> Answer {
     // Of an unknown number of CPUs it is taken to be half of the machine, which is not critical.
     let cpus = cx.cpus().unwrap_or(2.0).max(1.0);
     Answer::yes(seen.value / 100.0 / cpus, vec![cx.quote(seen)])
@@ -214,9 +214,9 @@ pub(super) fn saturated(cx: &Context<'_>) -> Answer {
 }
 
 /// The process whose threads wait most for a CPU, and how many tasks of all such processes do.
-fn delayed_threads(cx: &Context<'_>) -> Option<(Seen, f64)> {
+fn delayed_threads(cx: &Context<'_>) -> Option<(Reading, f64)> {
     let lines = cx.lines(Field::ProcRunDelay, |_| true);
-    let means: Vec<Seen> = lines.iter().filter_map(|line| cx.mean(line)).collect();
+    let means: Vec<Reading> = lines.iter().filter_map(|line| cx.mean(line)).collect();
     let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
     Some((most(means)?, all))
 }
@@ -226,7 +226,7 @@ pub(super) fn delayed(cx: &Context<'_>) -> Answer {
     let threads = delayed_threads(cx);
     let whole = cx.mean_of(Field::RunDelay);
     // Where the kernel does not count all tasks: those of busy processes, which are less.
-    let part = threads.as_ref().map(|(most, all)| Seen { value: *all, ..most.clone() });
+    let part = threads.as_ref().map(|(most, all)| Reading { value: *all, ..most.clone() });
     let least = if whole.is_some() { "" } else { "at least " };
     let Some(waits) = whole.or(part) else { return Answer::unknown(&[RUN_DELAY]) };
     let Some(cpus) = cx.cpus() else { return Answer::unknown(&[CPU_COUNT]) };

@@ -13,7 +13,7 @@ pub(super) fn kernel_seconds(cx: &Context<'_>) -> Result<f64, Missing> {
 /// Events that cost kernel time.
 pub(super) struct Events {
     /// How many a second, quoted.
-    pub(super) seen: Seen,
+    pub(super) seen: Reading,
     /// What they are, for the sentence.
     pub(super) name: &'static str,
     /// What one costs.
@@ -122,7 +122,7 @@ pub(super) fn added(
 ) -> Option<Events> {
     let lines = |field: &Field| super::pick::hardware(cx.lines(*field, |s| *s != Subject::Machine));
     let means = fields.iter().flat_map(lines).filter_map(|line| cx.mean(&line));
-    let seen = Seen { subject: Subject::Machine, ..sum(means)? };
+    let seen = Reading { subject: Subject::Machine, ..sum(means)? };
     Some(Events { seen, name, cost })
 }
 

@@ -154,7 +154,7 @@ fn shape(cx: &Context<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
         let amount = write::range(field.about().unit, low, high);
         let value = worst.get(field).unwrap_or(high);
         let at = Interval { from: None, to: worst.point().and_then(|point| point.at) };
-        let seen = Seen { field, value, ..line.seen(value, at) };
+        let seen = Reading { field, value, ..line.seen(value, at) };
         let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
         evidence.push(cx.say(&seen, &format!("{whose}{before}{amount}{after}")));
     }
@@ -219,7 +219,7 @@ pub(super) fn stuck(cx: &Context<'_>) -> Answer {
         }
         let queue = disk.get(Field::DiskQueue, last).unwrap_or(0.0);
         let at = Interval { from: None, to: disk.line.points.get(last).and_then(|p| p.at) };
-        let seen = Seen { field: Field::DiskQueue, ..disk.line.seen(queue, at) };
+        let seen = Reading { field: Field::DiskQueue, ..disk.line.seen(queue, at) };
         let text = format!(
             "{}: {} requests in its queue, and none of them ends: no read and no write a second",
             disk.line.subject,
@@ -266,7 +266,7 @@ pub(super) fn flush(cx: &Context<'_>) -> Answer {
                 continue;
             }
             let at = Interval { from: None, to: point.at };
-            let seen = Seen { field: Field::DiskFlushAwait, ..disk.line.seen(wait, at) };
+            let seen = Reading { field: Field::DiskFlushAwait, ..disk.line.seen(wait, at) };
             let text = format!(
                 "{}: {} flushes a second took {} each, a write {}",
                 disk.line.subject,
@@ -411,14 +411,14 @@ fn request_blocks(cx: &Context<'_>) -> Option<(f64, Evidence)> {
             write::bytes(bytes),
             write::bytes(size),
         );
-        let seen = Seen { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
+        let seen = Reading { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
         return Some((blocks, cx.derive(&seen, &text)));
     }
     if let Some(merged) = merged(cx, &worst) {
         return Some(merged);
     }
     let size = worst.get(Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
-    let seen = Seen { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
+    let seen = Reading { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
     let text = format!("{} or {:.0} blocks of 4 KiB", write::sentence(&seen), size / BLOCK_BYTES);
     Some((size / BLOCK_BYTES, cx.say(&seen, &text)))
 }

@@ -297,7 +297,7 @@ fn derived_huge_faults(cx: &Context<'_>) -> Option<Events> {
     }
     let huge_pages = f64::from(cx.host.geometry().pages_per_huge());
     let huge = (freed.value - faults.value) / (huge_pages - 1.0);
-    let seen = Seen { value: huge.min(faults.value), ..faults };
+    let seen = Reading { value: huge.min(faults.value), ..faults };
     Some(Events { seen, name: "huge-page faults", cost: T::CostHugeFault })
 }
 
@@ -415,7 +415,7 @@ const TRACED_MIN: f64 = 50_000.0;
 
 /// System calls that were traced, the most frequent first, and the sum of all: of a program that
 /// calls the kernel all the time.
-pub(super) fn calls_traced(cx: &Context<'_>) -> Option<(Vec<Seen>, f64)> {
+pub(super) fn calls_traced(cx: &Context<'_>) -> Option<(Vec<Reading>, f64)> {
     let all = |field| cx.sorted(field, |_| true);
     let rates = all(Field::SyscallRate);
     let (calls, limit) = match rates.is_empty() {
@@ -427,8 +427,8 @@ pub(super) fn calls_traced(cx: &Context<'_>) -> Option<(Vec<Seen>, f64)> {
 }
 
 /// Which calls were traced, in a sentence.
-pub(super) fn say_calls(cx: &Context<'_>, calls: &[Seen], sum: f64) -> Evidence {
-    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+pub(super) fn say_calls(cx: &Context<'_>, calls: &[Reading], sum: f64) -> Evidence {
+    let part = |seen: &Reading| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
     let parts: Vec<String> = calls.iter().take(4).map(part).collect();
     let rate = calls.first().is_some_and(|first| first.field == Field::SyscallRate);
     let unit = if rate { " a second" } else { "" };

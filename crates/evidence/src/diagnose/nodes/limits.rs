@@ -63,7 +63,7 @@ fn ports(cx: &Context<'_>) -> (f64, bool) {
 }
 
 /// The peer's service with most closed connections, as counted or listed.
-fn closed(cx: &Context<'_>) -> Option<(String, f64, Option<Seen>)> {
+fn closed(cx: &Context<'_>) -> Option<(String, f64, Option<Reading>)> {
     if let Some(seen) = cx.top(Field::PeerTimeWait)
         && let Subject::Flow { remote, .. } = &seen.subject
     {

@@ -21,14 +21,14 @@ pub(super) fn link(cx: &Context<'_>) -> Answer {
 }
 
 /// The fuller direction of an interface, bytes a second.
-fn fuller(cx: &Context<'_>, subject: &Subject) -> Option<Seen> {
+fn fuller(cx: &Context<'_>, subject: &Subject) -> Option<Reading> {
     let mean = |field| cx.sustained(&cx.line(field, subject)?);
     let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
     let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
     let seen = most([rx, tx].into_iter().flatten())?;
     let half = |name: &str| cx.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
     let half = matches!(subject, Subject::Interface(name) if half(name));
-    Some(if half { Seen { value: both, ..seen } } else { seen })
+    Some(if half { Reading { value: both, ..seen } } else { seen })
 }
 
 /// The fullest link by what tools say of its use.
@@ -44,13 +44,13 @@ fn said(cx: &Context<'_>) -> Option<(f64, Evidence)> {
 }
 
 /// Speeds of the links that are up.
-fn speeds(cx: &Context<'_>) -> Vec<Seen> {
+fn speeds(cx: &Context<'_>) -> Vec<Reading> {
     let all = cx.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_)));
     let all = all.iter().filter_map(|line| cx.latest(Field::NetSpeed, &line.subject));
     all.filter(|speed| speed.value > 0.0).collect()
 }
 
-fn share(cx: &Context<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence) {
+fn share(cx: &Context<'_>, of: &Reading, what: &str, speed: &Reading) -> (f64, Evidence) {
     let percent = (of.value / speed.value * 100.0).min(100.0);
     let text = format!(
         "{}: {what} {}, of {} that its link carries: {percent:.0} %",
@@ -72,7 +72,7 @@ fn computed(cx: &Context<'_>) -> Option<(f64, Evidence)> {
 
 /// The flows to all peers, where there is one link that they can take.
 fn added(cx: &Context<'_>) -> Option<(f64, Evidence)> {
-    let [speed] = <[Seen; 1]>::try_from(speeds(cx)).ok()?;
+    let [speed] = <[Reading; 1]>::try_from(speeds(cx)).ok()?;
     let total = |field| {
         let lines = cx.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
         let means = lines.iter().filter_map(|line| cx.mean(line));
@@ -89,7 +89,7 @@ fn peers(cx: &Context<'_>) -> Vec<Evidence> {
     const PART_MIN: f64 = 0.1;
     let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
     let lines = flows.flat_map(|field| cx.lines(field, |_| true));
-    let mut all: Vec<Seen> = lines.filter_map(|line| cx.mean(&line)).collect();
+    let mut all: Vec<Reading> = lines.filter_map(|line| cx.mean(&line)).collect();
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
     let first = all.first().map_or(0.0, |first| first.value);
     let large = all.iter().filter(|seen| seen.value > 0.0 && seen.value >= PART_MIN * first);

@@ -10,8 +10,8 @@ use hugewise_base::count::counted;
 use hugewise_base::parse::zones::SMALL;
 
 /// What the log says about one kind of trouble.
-struct Told {
-    lines: Seen,
+struct LoggedTrouble {
+    lines: Reading,
     /// The highest number in its lines.
     most: Option<f64>,
     evidence: Evidence,
@@ -23,11 +23,11 @@ struct Told {
 /// Lines of the kernel's log that somebody chose; more are what a command shows. Judgement.
 const CHOSEN_MAX: f64 = 10.0;
 
-fn told(cx: &Context<'_>, kind: Trouble) -> Option<Told> {
+fn told(cx: &Context<'_>, kind: Trouble) -> Option<LoggedTrouble> {
     let subject = Subject::part(LOG, kind.key());
     let line = cx.line(Field::LogLines, &subject)?;
     let count: f64 = line.points.iter().map(|point| point.value).sum();
-    let lines = Seen { value: count, ..cx.highest(&line)? };
+    let lines = Reading { value: count, ..cx.highest(&line)? };
     let most = cx.peak(Field::LogAmount, &subject);
     let many = match count {
         count if count <= 1.0 => "a line".to_owned(),
@@ -42,10 +42,10 @@ fn told(cx: &Context<'_>, kind: Trouble) -> Option<Told> {
     let habit = kind == Trouble::CacheDropped;
     let chosen = !habit && length.is_some_and(|length| length.value <= CHOSEN_MAX);
     let (most, old) = (most.map(|seen| seen.value), is_old(cx, &subject));
-    Some(Told { lines, most, evidence, old, chosen })
+    Some(LoggedTrouble { lines, most, evidence, old, chosen })
 }
 
-impl Told {
+impl LoggedTrouble {
     /// Whether it is of now: known to be, or at least said more than once.
     fn is_of_now(&self) -> bool {
         self.old.map_or(self.chosen || self.lines.value >= 2.0, |old| !old)
@@ -66,11 +66,11 @@ fn silent(cx: &Context<'_>) -> Answer {
 
 /// Yes where the log speaks of one of these; mild where it is over.
 fn about(cx: &Context<'_>, kinds: &[Trouble], weight: f64) -> Answer {
-    let all: Vec<Told> = kinds.iter().filter_map(|kind| told(cx, *kind)).collect();
+    let all: Vec<LoggedTrouble> = kinds.iter().filter_map(|kind| told(cx, *kind)).collect();
     if all.is_empty() {
         return silent(cx);
     }
-    let now = all.iter().any(Told::is_of_now);
+    let now = all.iter().any(LoggedTrouble::is_of_now);
     let evidence = all.into_iter().map(|told| told.evidence).collect();
     Answer::yes(weight, evidence).mild(!now)
 }
@@ -106,7 +106,7 @@ pub(super) fn storage(cx: &Context<'_>) -> Answer {
 fn with_paths(cx: &Context<'_>, answer: Answer) -> Answer {
     let paths = cx.lines(Field::PathLost, |_| true);
     let lost = paths.iter().filter_map(|line| cx.latest(line.field, &line.subject));
-    let lost: Vec<Seen> = lost.filter(|seen| seen.value > 0.0).collect();
+    let lost: Vec<Reading> = lost.filter(|seen| seen.value > 0.0).collect();
     let Some(first) = lost.first() else { return answer };
     let text = format!(
         "{} of {} to storage lost, such as {}",
@@ -213,12 +213,12 @@ fn reported(cx: &Context<'_>, kind: Trouble) -> Vec<Evidence> {
 /// Zones by their free memory, without those that are no substantial part of the machine: one that
 /// has no more free than x86's zone DMA has memory, and next to no share of `min_free_kbytes`. The
 /// kernel divides that by size (`setup_per_zone_wmarks`).
-fn substantial_zones(cx: &Context<'_>) -> Vec<Seen> {
+fn substantial_zones(cx: &Context<'_>) -> Vec<Reading> {
     const SMALL_SHARE: f64 = 1.0 / 32.0;
-    let least = |free: &Seen| cx.peak(Field::LogZoneMin, &free.subject).map(|min| min.value);
+    let least = |free: &Reading| cx.peak(Field::LogZoneMin, &free.subject).map(|min| min.value);
     let mut zones = cx.sorted(Field::LogZoneFree, |_| true);
     let largest = zones.iter().filter_map(least).fold(0.0, f64::max);
-    let small = |free: &Seen| {
+    let small = |free: &Reading| {
         let share = least(free).is_some_and(|least| least < largest * SMALL_SHARE);
         share && free.value <= SMALL.0 as f64
     };
@@ -232,7 +232,7 @@ fn substantial_zones(cx: &Context<'_>) -> Vec<Seen> {
 fn in_pieces(cx: &Context<'_>) -> Option<Answer> {
     let order = cx.top(Field::OomOrder).filter(|order| order.value >= 1.0)?;
     let zones = substantial_zones(cx);
-    let roomy = |free: &Seen| {
+    let roomy = |free: &Reading| {
         let least = cx.peak(Field::LogZoneMin, &free.subject);
         least.is_some_and(|least| least.value > 0.0 && free.value >= 2.0 * least.value)
     };

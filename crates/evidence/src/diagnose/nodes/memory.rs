@@ -118,7 +118,7 @@ fn swap_full(cx: &Context<'_>) -> Option<Evidence> {
 }
 
 /// A look at another time that showed far more.
-fn other_look(cx: &Context<'_>, low: &Seen) -> Option<Evidence> {
+fn other_look(cx: &Context<'_>, low: &Reading) -> Option<Evidence> {
     let most = cx.highest_of(Field::MemAvailable)?;
     let other = most.source != low.source && most.value >= 2.0 * low.value;
     let when =
@@ -128,7 +128,7 @@ fn other_look(cx: &Context<'_>, low: &Seen) -> Option<Evidence> {
 }
 
 /// Whether the machine has another amount of memory in its last listing, with far more available.
-fn is_of_before(cx: &Context<'_>, low: &Seen) -> bool {
+fn is_of_before(cx: &Context<'_>, low: &Reading) -> bool {
     let last = |field: Field| cx.looks_at(field).max_by_key(|line| line.source);
     let Some((total, room)) = last(Field::MemTotal).zip(last(Field::MemAvailable)) else {
         return false;
@@ -141,7 +141,7 @@ fn is_of_before(cx: &Context<'_>, low: &Seen) -> bool {
 }
 
 /// Free memory of which nothing is available, at the same look: the kernel keeps it.
-fn kept_free(cx: &Context<'_>, low: &Seen, total: f64) -> Option<Evidence> {
+fn kept_free(cx: &Context<'_>, low: &Reading, total: f64) -> Option<Evidence> {
     let free = cx.state(Field::MemFree).filter(|free| free.source == low.source)?;
     let kept = free.value / total * 100.0 >= cx.limit(T::AvailableAmple);
     let text = format!(
@@ -162,7 +162,7 @@ pub(super) fn caches(cx: &Context<'_>) -> Answer {
 }
 
 /// The largest cache of names and files, where nobody says how much of all can be reclaimed.
-fn name_caches(cx: &Context<'_>) -> Option<Seen> {
+fn name_caches(cx: &Context<'_>) -> Option<Reading> {
     let ours = |subject: &Subject| {
         let name = subject.to_string();
         name == "dentry" || name.contains("inode")

@@ -8,7 +8,6 @@ mod defaults;
 mod disk;
 mod events;
 mod heap;
-mod held;
 mod io;
 mod kernel;
 mod kills;
@@ -30,6 +29,7 @@ mod remote;
 mod servers;
 mod tasks;
 mod threads;
+mod throttled;
 mod traced;
 mod traffic;
 mod wait;
@@ -86,8 +86,8 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("disk.sequential", io::sequential),
     ("disk.random", io::random),
     ("disk.who", io::known),
-    ("disk.capped", held::capped),
-    ("disk.write_cache", held::write_cache),
+    ("disk.capped", throttled::capped),
+    ("disk.write_cache", throttled::write_cache),
     ("disk.full", refused::full),
     ("disk.slow", io::slow),
     ("disk.stuck", io::stuck),

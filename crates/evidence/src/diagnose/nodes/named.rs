@@ -37,7 +37,7 @@ const SHOOTDOWN: [&str; 6] = [
 pub(super) fn shootdowns(cx: &Context<'_>) -> Answer {
     let tlb = |subject: &Subject| matches!(subject, Subject::Vector { name, .. } if name == "TLB");
     let lines = cx.lines(Field::IrqRate, tlb);
-    let means: Vec<Seen> = lines.iter().filter_map(|line| cx.mean(line)).collect();
+    let means: Vec<Reading> = lines.iter().filter_map(|line| cx.mean(line)).collect();
     let sum: f64 = means.iter().map(|seen| seen.value).sum();
     let each = sum / cx.cpus().unwrap_or(means.len() as f64).max(1.0);
     let said = means.first().map(|first| {
@@ -154,12 +154,12 @@ pub(super) fn high_order(cx: &Context<'_>) -> Answer {
 }
 
 /// The device's line with most interrupts a second: all CPUs together, and where.
-fn busiest_line(cx: &Context<'_>) -> Option<(Seen, String)> {
+fn busiest_line(cx: &Context<'_>) -> Option<(Reading, String)> {
     let device = |subject: &Subject| match subject {
         Subject::Vector { name, .. } => name.bytes().all(|byte| byte.is_ascii_digit()),
         _ => false,
     };
-    let mut lines: BTreeMap<String, (f64, Seen)> = BTreeMap::new();
+    let mut lines: BTreeMap<String, (f64, Reading)> = BTreeMap::new();
     for mean in cx.lines(Field::IrqRate, device).iter().filter_map(|line| cx.mean(line)) {
         let Subject::Vector { name, .. } = &mean.subject else { continue };
         let line = lines.entry(name.clone()).or_insert_with(|| (0.0, mean.clone()));
@@ -178,7 +178,7 @@ fn busiest_line(cx: &Context<'_>) -> Option<(Seen, String)> {
         _ => String::new(),
     };
     let text = format!("interrupt line {name}{of}: {} a second{cpu}", write::number(all));
-    Some((Seen { value: all, ..most }, text))
+    Some((Reading { value: all, ..most }, text))
 }
 
 /// The same as an evidence beside others.

@@ -13,10 +13,10 @@ fn interfaces(cx: &Context<'_>, field: Field) -> Vec<Line> {
 }
 
 /// Means of a field over all interfaces, added up.
-fn total(cx: &Context<'_>, field: Field) -> Option<Seen> {
+fn total(cx: &Context<'_>, field: Field) -> Option<Reading> {
     let means = interfaces(cx, field);
     let sum = sum(means.iter().filter_map(|line| cx.mean(line)))?;
-    Some(Seen { subject: Subject::Machine, ..sum })
+    Some(Reading { subject: Subject::Machine, ..sum })
 }
 
 /// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
@@ -78,13 +78,13 @@ fn receive_vector(cx: &Context<'_>) -> Option<Evidence> {
     };
     let sum: f64 = rates.iter().filter_map(|line| cx.mean(line)).map(|seen| seen.value).sum();
     let text = format!("{} NET_RX soft interrupts a second", write::number(sum));
-    Some(cx.say(&Seen { value: sum, ..first }, &text))
+    Some(cx.say(&Reading { value: sum, ..first }, &text))
 }
 
 /// The soft interrupts that grew most between two readings of their counts, if those are of
 /// receiving.
 fn received_between_looks(cx: &Context<'_>) -> Option<Evidence> {
-    let mut grown: BTreeMap<String, (f64, Seen)> = BTreeMap::new();
+    let mut grown: BTreeMap<String, (f64, Reading)> = BTreeMap::new();
     for line in cx.lines(Field::SoftirqCount, |_| true) {
         let [first, .., last] = line.points.as_slice() else { continue };
         let Subject::Vector { name, .. } = &line.subject else { continue };
@@ -108,7 +108,7 @@ fn received_between_looks(cx: &Context<'_>) -> Option<Evidence> {
 pub(super) fn one_cpu(cx: &Context<'_>) -> Answer {
     let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
     let cpus = cx.lines(Field::CpuSoftirq, own);
-    let mut means: Vec<Seen> =
+    let mut means: Vec<Reading> =
         cpus.iter().filter_map(|line| cx.mean(&cx.interrupts(&line.subject)?)).collect();
     if means.len() < 2 {
         return by_count(cx);
@@ -303,7 +303,7 @@ pub(super) fn conntrack(cx: &Context<'_>) -> Answer {
 fn refused_entries(cx: &Context<'_>) -> Option<Answer> {
     const REFUSED_MIN: f64 = 1_000.0;
     const COUNTS: [Field; 2] = [Field::ConntrackDropCount, Field::ConntrackEvictCount];
-    let all: Vec<Seen> = COUNTS.into_iter().filter_map(|field| cx.top(field)).collect();
+    let all: Vec<Reading> = COUNTS.into_iter().filter_map(|field| cx.top(field)).collect();
     let worst = most(all.iter().cloned())?;
     let evidence = all.iter().filter(|seen| seen.value > 0.0).map(|seen| cx.quote(seen)).collect();
     let many = worst.value >= REFUSED_MIN;

@@ -8,11 +8,11 @@ use crate::recording::readers::mdstat::work_setting;
 /// Has one NUMA node no free memory while another one has?
 pub(super) fn node(cx: &Context<'_>) -> Answer {
     let lines = cx.lines(Field::NodeFree, |_| true);
-    let share = |seen: &Seen| {
+    let share = |seen: &Reading| {
         let size = cx.latest(Field::NodeSize, &seen.subject)?.value;
         (size > 0.0).then(|| seen.value / size * 100.0)
     };
-    let all: Vec<(Seen, f64)> = lines
+    let all: Vec<(Reading, f64)> = lines
         .iter()
         .filter_map(|line| cx.latest(line.field, &line.subject))
         .filter_map(|seen| share(&seen).map(|share| (seen, share)))
@@ -22,7 +22,7 @@ pub(super) fn node(cx: &Context<'_>) -> Answer {
     let Some((least, most)) = least.zip(most).filter(|_| all.len() > 1) else {
         return Answer::unknown(&[NODES]);
     };
-    let say = |(seen, share): &(Seen, f64)| {
+    let say = |(seen, share): &(Reading, f64)| {
         let share = write::value(Unit::Percent, *share);
         cx.say(seen, &format!("{}: {} free, {share} of it", seen.subject, write::bytes(seen.value)))
     };

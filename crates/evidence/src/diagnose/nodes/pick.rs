@@ -86,8 +86,8 @@ fn lists(cx: &Context<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>
 pub(in crate::diagnose) fn largest_program(
     cx: &Context<'_>,
     field: Field,
-) -> Option<(String, Seen, f64)> {
-    let mut programs: BTreeMap<String, Seen> = BTreeMap::new();
+) -> Option<(String, Reading, f64)> {
+    let mut programs: BTreeMap<String, Reading> = BTreeMap::new();
     let mut all = 0.0;
     let lines = cx.lines(field, |subject| matches!(subject, Subject::Process { .. }));
     let lists = lists(cx, &lines);
@@ -102,8 +102,9 @@ pub(in crate::diagnose) fn largest_program(
             mean.value *= named.min(lists.len()) as f64 / lists.len() as f64;
         }
         all += mean.value;
-        let program =
-            programs.entry(name.to_owned()).or_insert_with(|| Seen { value: 0.0, ..mean.clone() });
+        let program = programs
+            .entry(name.to_owned())
+            .or_insert_with(|| Reading { value: 0.0, ..mean.clone() });
         program.value += mean.value;
     }
     let largest = programs.into_iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));

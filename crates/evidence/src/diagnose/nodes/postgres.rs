@@ -18,7 +18,8 @@ fn waiting(cx: &Context<'_>, kind: &str, share: T) -> Answer {
         let all = state(cx, Field::Sessions, server)?;
         let lines = parts(cx, Field::SessionsWaiting, server);
         let own = lines.iter().filter(|line| name(&line.subject).starts_with(kind));
-        let own: Vec<Seen> = own.filter_map(|line| cx.latest(line.field, &line.subject)).collect();
+        let own: Vec<Reading> =
+            own.filter_map(|line| cx.latest(line.field, &line.subject)).collect();
         let sum: f64 = own.iter().map(|seen| seen.value).sum();
         let Some(most) = most(own) else {
             let text = format!("none of {} sessions at work", write::number(all.value));
@@ -100,7 +101,7 @@ const MAINTENANCE: [&str; 7] =
 pub(super) fn statement(cx: &Context<'_>) -> Answer {
     worst(cx, KIND, &[Field::CommandTime], PG_STATEMENTS, |server| {
         let lines = parts(cx, Field::CommandTime, server);
-        let all: Vec<Seen> =
+        let all: Vec<Reading> =
             lines.iter().filter_map(|line| cx.latest(line.field, &line.subject)).collect();
         let sum: f64 = all.iter().map(|seen| seen.value).sum();
         let most = most(all)?;

@@ -30,7 +30,7 @@ const NAMED: usize = 4;
 /// The kernel's functions in a profile.
 pub(super) struct Functions {
     /// The largest first.
-    pub(super) all: Vec<Seen>,
+    pub(super) all: Vec<Reading>,
     /// The kernel's share of all samples, percent: as the profile says it, else what is known.
     kernel: f64,
     /// Whether the profile, or a tool that counts CPU time, says it.
@@ -91,7 +91,7 @@ pub(super) fn functions(cx: &Context<'_>) -> Functions {
     Functions { all, kernel: counted.unwrap_or(most).max(shown), said }
 }
 
-fn is_one_of(seen: &Seen, names: &[&str]) -> bool {
+fn is_one_of(seen: &Reading, names: &[&str]) -> bool {
     let name = seen.subject.to_string();
     names.iter().any(|wanted| name.contains(wanted))
 }
@@ -102,11 +102,11 @@ pub(super) fn named(cx: &Context<'_>, names: &[&str]) -> Option<Answer> {
     let functions = functions(cx);
     let callers = cx.sorted(Field::WithinPercent, |_| true);
     let chained = !callers.is_empty();
-    let ours = |seen: &&Seen| is_one_of(seen, names) && !(chained && is_one_of(seen, &SHARED));
-    let found: Vec<Seen> = functions.all.iter().filter(ours).cloned().collect();
+    let ours = |seen: &&Reading| is_one_of(seen, names) && !(chained && is_one_of(seen, &SHARED));
+    let found: Vec<Reading> = functions.all.iter().filter(ours).cloned().collect();
     let own = functions.part(found.iter().map(|seen| seen.value).sum());
     // They call each other, so that their shares are not to be added up.
-    let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
+    let callers: Vec<Reading> = callers.iter().filter(ours).take(1).cloned().collect();
     let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };
     let sure = functions.at_least(cx, share);
@@ -161,7 +161,7 @@ pub(super) fn unnamed(cx: &Context<'_>, missing: &[Missing]) -> Answer {
 pub(super) fn say_functions(
     cx: &Context<'_>,
     functions: &Functions,
-    found: &[Seen],
+    found: &[Reading],
 ) -> Option<Evidence> {
     let parts: Vec<String> = found.iter().take(NAMED).map(part).collect();
     let below = found.first().is_some_and(|first| first.field == Field::WithinPercent);
@@ -193,7 +193,7 @@ fn doubt(cx: &Context<'_>) -> String {
 }
 
 /// A share of all samples, and whose it is.
-fn part(seen: &Seen) -> String {
+fn part(seen: &Reading) -> String {
     format!("{} {}", seen.subject, write::value(Unit::Percent, seen.value))
 }
 
@@ -223,7 +223,7 @@ fn told_ways(cx: &Context<'_>, wanted: impl Fn(&str) -> bool) -> Option<Evidence
         _ => false,
     };
     let all = cx.sorted(Field::PathPercent, ours);
-    let worth = |seen: &&Seen| functions.part(seen.value) * 100.0 >= cx.limit(T::WayShare);
+    let worth = |seen: &&Reading| functions.part(seen.value) * 100.0 >= cx.limit(T::WayShare);
     let parts = all.iter().filter(worth).take(2);
     let parts =
         parts.map(|seen| format!("{} {}", write::value(Unit::Percent, seen.value), seen.subject));

@@ -317,7 +317,7 @@ pub(super) fn swinging(cx: &Context<'_>) -> Answer {
 }
 
 /// Share of all memory that a field takes.
-pub(super) fn share_of_memory(cx: &Context<'_>, seen: Option<Seen>, limit: T) -> Answer {
+pub(super) fn share_of_memory(cx: &Context<'_>, seen: Option<Reading>, limit: T) -> Answer {
     let Some(seen) = seen else { return Answer::unknown(&[MEMINFO]) };
     let Some(total) = cx.memory_bytes() else {
         // Of how much is not known: so much is worth a look on any machine.
@@ -409,7 +409,7 @@ fn bytes(value: f64) -> Bytes {
 }
 
 /// Shared segments with the processes attached, and where their sizes were seen.
-fn segments(cx: &Context<'_>) -> Vec<(Seen, tables::Segment)> {
+fn segments(cx: &Context<'_>) -> Vec<(Reading, tables::Segment)> {
     let all = cx.lines(Field::SegmentBytes, |_| true);
     let sized = all.iter().filter_map(|line| {
         let attached = cx.latest(Field::SegmentAttached, &line.subject)?;
@@ -424,7 +424,7 @@ fn segments(cx: &Context<'_>) -> Vec<(Seen, tables::Segment)> {
 /// What the costliest segment costs.
 fn segment(
     cx: &Context<'_>,
-    all: &[(Seen, tables::Segment)],
+    all: &[(Reading, tables::Segment)],
     costliest: &tables::Segment,
 ) -> Option<Evidence> {
     let (seen, _) = all.iter().find(|(_, segment)| segment == costliest)?;
@@ -493,7 +493,7 @@ fn one_cache(cx: &Context<'_>) -> Option<Answer> {
 /// The largest caches of kernel objects, where a source lists them.
 pub(super) fn largest_caches(cx: &Context<'_>) -> Option<Evidence> {
     let caches = cx.sorted(Field::SlabCache, |_| true);
-    let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
+    let part = |seen: &Reading| format!("{} {}", seen.subject, write::bytes(seen.value));
     let parts: Vec<String> = caches.iter().take(3).map(part).collect();
     caches.first().map(|first| cx.say(first, &format!("most: {}", parts.join(", "))))
 }
@@ -545,7 +545,7 @@ pub(super) fn hugetlb_unused(cx: &Context<'_>) -> Answer {
 }
 
 /// The same where only the pool is known: most of it idle, and much.
-fn idle_pool(cx: &Context<'_>, free: &Seen, pool: &Seen) -> Answer {
+fn idle_pool(cx: &Context<'_>, free: &Reading, pool: &Reading) -> Answer {
     const IDLE_MIN_BYTES: f64 = 1_073_741_824.0;
     let reserved = cx.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
     let idle = (free.value - reserved).max(0.0);

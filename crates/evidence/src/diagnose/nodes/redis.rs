@@ -27,14 +27,14 @@ pub(super) fn any_of(cx: &Context<'_>) -> Answer {
 
 /// One command against all of a server.
 struct Top {
-    seen: Seen,
+    seen: Reading,
     share: f64,
 }
 
 /// The command with the most of a quantity.
 fn top(cx: &Context<'_>, field: Field, server: &str) -> Option<Top> {
     let lines = parts(cx, field, server);
-    let values: Vec<Seen> =
+    let values: Vec<Reading> =
         lines.iter().filter_map(|line| cx.latest(field, &line.subject)).collect();
     let sum: f64 = values.iter().map(|seen| seen.value).sum();
     let seen = most(values)?;
@@ -43,7 +43,7 @@ fn top(cx: &Context<'_>, field: Field, server: &str) -> Option<Top> {
 }
 
 /// The server's process where it takes all of a CPU, as the machine shows it.
-fn process(cx: &Context<'_>) -> Option<Seen> {
+fn process(cx: &Context<'_>) -> Option<Reading> {
     let own = |subject: &Subject| {
         let name = subject.process_name().unwrap_or_default();
         name.starts_with("redis-server") || name.starts_with("valkey-server")
@@ -155,7 +155,7 @@ const MOST_PERCENT: f64 = 50.0;
 
 /// The CPU of a server, and the share of it that was in the kernel, percent: now, or since its
 /// start.
-fn cpu_in_kernel(cx: &Context<'_>, server: &str) -> Option<(Seen, f64)> {
+fn cpu_in_kernel(cx: &Context<'_>, server: &str) -> Option<(Reading, f64)> {
     let of = |all, kernel| Some((state(cx, all, server)?, state(cx, kernel, server)?.value));
     let now = of(Field::ServerCpu, Field::ServerSystem);
     let (all, kernel) = now.or_else(|| of(Field::ServerCpuTime, Field::ServerSystemTime))?;
@@ -182,7 +182,7 @@ pub(in crate::diagnose) fn doing(cx: &Context<'_>) -> Vec<Evidence> {
         };
         let now = parts(cx, Field::CommandBusy, server);
         let lines = if now.is_empty() { parts(cx, Field::CommandTime, server) } else { now };
-        let mut all: Vec<Seen> =
+        let mut all: Vec<Reading> =
             lines.iter().filter_map(|line| cx.latest(line.field, &line.subject)).collect();
         let sum: f64 = all.iter().map(|seen| seen.value).sum();
         all.sort_by(|a, b| b.value.total_cmp(&a.value));
@@ -384,7 +384,7 @@ const WASTED_MIN_BYTES: f64 = 536_870_912.0;
 const WASTED_NOTED_BYTES: f64 = 67_108_864.0;
 
 /// Resident memory over what was handed out, and the difference in bytes where it is known.
-fn ratio(cx: &Context<'_>, server: &str) -> Option<(Seen, f64, f64)> {
+fn ratio(cx: &Context<'_>, server: &str) -> Option<(Reading, f64, f64)> {
     let data = state(cx, Field::DataSize, server);
     let by_size = || {
         let rss = state(cx, Field::DataRss, server)?;

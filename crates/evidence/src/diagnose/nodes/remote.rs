@@ -59,7 +59,7 @@ pub(super) fn remote(cx: &Context<'_>) -> Answer {
 }
 
 /// What machines send to the kernel's server of NFS, the most first.
-fn senders(cx: &Context<'_>) -> Vec<Seen> {
+fn senders(cx: &Context<'_>) -> Vec<Reading> {
     let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
     let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
     let mut flows = cx.sorted(Field::FlowReceived, nfs);
@@ -90,7 +90,7 @@ pub(super) fn cure_of_clients(serves: bool) -> Vec<Remedy> {
 
 /// Their addresses, without the ports.
 pub(super) fn client_names(cx: &Context<'_>) -> Vec<String> {
-    let host = |seen: Seen| match seen.subject {
+    let host = |seen: Reading| match seen.subject {
         Subject::Flow { remote, .. } => {
             Some(remote.rsplit_once(':').map_or(remote.as_str(), |(host, _)| host).to_owned())
         }

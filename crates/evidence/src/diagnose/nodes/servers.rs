@@ -46,7 +46,7 @@ pub(super) fn any(answers: &[Answer], missing: Missing) -> Answer {
 }
 
 /// The last value of a server.
-pub(super) fn state(cx: &Context<'_>, field: Field, server: &str) -> Option<Seen> {
+pub(super) fn state(cx: &Context<'_>, field: Field, server: &str) -> Option<Reading> {
     cx.latest(field, &Subject::Service(server.to_owned()))
 }
 

@@ -27,7 +27,7 @@ impl Waiting {
         };
         let (function, names) = (&self.function, names.join(", "));
         let text = format!("{} {tasks} {wait} in {function}, such as {names}", self.tasks);
-        let seen = Seen {
+        let seen = Reading {
             field: Field::TaskWaits,
             subject: Subject::Symbol(self.function.clone()),
             value: self.tasks as f64,
@@ -172,7 +172,7 @@ pub(super) fn random(cx: &Context<'_>) -> Answer {
 pub(super) fn remote(cx: &Context<'_>) -> Answer {
     let known = cx.lines(Field::ProcRemoteWait, |_| true);
     let values = known.iter().filter_map(|line| cx.highest(line));
-    let (waits, others): (Vec<Seen>, Vec<Seen>) = values.partition(|seen| seen.value > 0.0);
+    let (waits, others): (Vec<Reading>, Vec<Reading>) = values.partition(|seen| seen.value > 0.0);
     let silent = silent(cx);
     if let Some(first) = waits.first() {
         let names: BTreeSet<&str> =
@@ -204,7 +204,7 @@ pub(super) fn remote(cx: &Context<'_>) -> Answer {
     Answer::no(vec![cx.say(other, &text)])
 }
 
-fn slowest_server(cx: &Context<'_>) -> Option<Seen> {
+fn slowest_server(cx: &Context<'_>) -> Option<Reading> {
     let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
     most(fields.into_iter().filter_map(|field| cx.top_mean(field)))
 }

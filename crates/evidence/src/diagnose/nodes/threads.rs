@@ -23,7 +23,7 @@ struct Group {
     subject: Subject,
     values: Vec<f64>,
     /// The highest.
-    seen: Seen,
+    seen: Reading,
 }
 
 impl Group {
@@ -72,7 +72,7 @@ impl<'a> Program<'a> {
             let highest = most(points());
             let (source, Point { at, value }) = highest?;
             let at = Interval { from: None, to: at };
-            let seen = Seen { field, subject: subject.clone(), value, at, source };
+            let seen = Reading { field, subject: subject.clone(), value, at, source };
             let values = points().map(|(_, point)| point.value).collect();
             Some(Group { subject: subject.clone(), values, seen })
         };

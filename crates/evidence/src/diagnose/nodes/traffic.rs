@@ -18,7 +18,7 @@ fn is_waited_for(cx: &Context<'_>) -> bool {
 
 /// The disk with most requests.
 pub(super) struct Traffic {
-    requests: Seen,
+    requests: Reading,
     /// Its share of the requests of all disks.
     share: f64,
     reads: f64,
@@ -34,7 +34,7 @@ impl Traffic {
         }
         let all = cx.lines(Field::DiskTransfers, |subject| matches!(subject, Subject::Disk(_)));
         let all = super::pick::hardware(all);
-        let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| cx.highest(line)).collect();
+        let seen: Vec<Reading> = all.iter().filter_map(|line: &Line| cx.highest(line)).collect();
         let sum: f64 = seen.iter().map(|seen| seen.value).sum();
         let requests = seen.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
         if requests.value < REQUESTS_MIN {
@@ -64,7 +64,7 @@ impl Traffic {
             write::bytes(bytes),
             write::bytes(size),
         );
-        let seen = Seen { field, value: size, ..self.requests.clone() };
+        let seen = Reading { field, value: size, ..self.requests.clone() };
         Some((size, cx.derive(&seen, &text)))
     }
 

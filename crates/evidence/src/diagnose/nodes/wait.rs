@@ -80,7 +80,7 @@ fn hung(cx: &Context<'_>) -> Option<Evidence> {
 }
 
 /// Blocked tasks of a process list, where no tool counted them.
-fn listed(cx: &Context<'_>) -> Option<Seen> {
+fn listed(cx: &Context<'_>) -> Option<Reading> {
     let lines = cx.lines(Field::ProcBlocked, |_| true);
     let points = || lines.iter().flat_map(|line| &line.points).filter(|point| cx.in_times(point));
     // A task is in few of the lists, so the sum of its means would be too much.
@@ -173,11 +173,11 @@ const PARTS_MAX: usize = 3;
 
 /// What the longest pause was for, what went wrong in it, and what took a quarter of it.
 fn about_pauses(cx: &Context<'_>, longest: f64) -> Vec<Evidence> {
-    let name = |seen: &Seen| match seen.subject.part_name() {
+    let name = |seen: &Reading| match seen.subject.part_name() {
         Some(name) => name.to_owned(),
         None => seen.subject.to_string(),
     };
-    let long = |field, share: f64| -> Vec<Seen> {
+    let long = |field, share: f64| -> Vec<Reading> {
         let all = cx.sorted(field, |_| true);
         all.into_iter().filter(|seen| seen.value >= longest * share).take(PARTS_MAX).collect()
     };
@@ -188,7 +188,7 @@ fn about_pauses(cx: &Context<'_>, longest: f64) -> Vec<Evidence> {
         (Field::GcPart, 0.25, "its longest parts"),
     ] {
         let found = long(field, share);
-        let said = |seen: &Seen| match field {
+        let said = |seen: &Reading| match field {
             Field::GcPart => format!("{} {}", name(seen), write::milliseconds(seen.value)),
             _ => name(seen),
         };
@@ -201,7 +201,7 @@ fn about_pauses(cx: &Context<'_>, longest: f64) -> Vec<Evidence> {
 }
 
 /// CPU time of the pauses that are long: their length, CPU outside the kernel and in it.
-fn timed(cx: &Context<'_>) -> Vec<(Seen, f64, f64)> {
+fn timed(cx: &Context<'_>) -> Vec<(Reading, f64, f64)> {
     let limit = cx.limit(T::GcPause);
     let lines = cx.lines(Field::GcTimed, |_| true);
     let all = lines.iter().flat_map(|pauses| {
@@ -229,7 +229,7 @@ pub(super) fn waiting_in_pauses(cx: &Context<'_>) -> Answer {
         return Answer::unknown(&[GC]);
     }
     let waited =
-        |(pause, user, system): &&(Seen, f64, f64)| user + system < pause.value * WAITED_SHARE;
+        |(pause, user, system): &&(Reading, f64, f64)| user + system < pause.value * WAITED_SHARE;
     let long = all.len();
     let (mut waited, mut worked): (Vec<_>, Vec<_>) = all.iter().partition(waited);
     waited.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
@@ -245,7 +245,7 @@ pub(super) fn waiting_in_pauses(cx: &Context<'_>) -> Answer {
         write::number((user + system) / 1e3)
     );
     // The longest one says what most of the time was.
-    let longest = |all: &[&(Seen, f64, f64)]| all.first().map_or(0.0, |(pause, ..)| pause.value);
+    let longest = |all: &[&(Reading, f64, f64)]| all.first().map_or(0.0, |(pause, ..)| pause.value);
     let mostly = longest(&waited) >= longest(&worked);
     let follows = "the collector did not work meanwhile: it waited for a disk, for memory that was \
                    swapped out, for a CPU, or to write its log";

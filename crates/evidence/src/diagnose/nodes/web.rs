@@ -42,7 +42,7 @@ pub(super) fn pool(cx: &Context<'_>) -> Answer {
 }
 
 /// The longest queue at a listening socket of a program of that name, and where it is.
-fn longest_queue(cx: &Context<'_>, program: &str) -> Option<(Seen, String)> {
+fn longest_queue(cx: &Context<'_>, program: &str) -> Option<(Reading, String)> {
     let own = |socket: &&Socket| {
         let name = socket.program.as_deref().and_then(|name| name.split_once('/'));
         socket.state == SocketState::Listen

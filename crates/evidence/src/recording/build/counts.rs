@@ -18,12 +18,12 @@ impl Builder {
             return None;
         }
         let host = self.current_host();
-        self.looks.rate(host, field, subject, value)
+        self.samples.rate(host, field, subject, value)
     }
 
     /// What a count of the machine was at the look before.
     pub fn counted(&self, field: Field) -> Option<f64> {
-        self.looks.latest(self.host?, field, &Subject::Machine)
+        self.samples.latest(self.host?, field, &Subject::Machine)
     }
 
     /// A count of which the source says only how much it grew since the look before.
@@ -32,9 +32,9 @@ impl Builder {
             return;
         }
         let host = self.current_host();
-        let before = self.looks.latest(host, field, subject);
+        let before = self.samples.latest(host, field, subject);
         if before.is_none() {
-            self.looks.rate(host, field, subject, (0.0, None));
+            self.samples.rate(host, field, subject, (0.0, None));
         }
         self.put(field, subject, None, before.unwrap_or(0.0) + more);
     }
@@ -46,7 +46,7 @@ impl Builder {
             return None;
         }
         let host = self.current_host();
-        self.looks.growth(host, field, subject, value)
+        self.samples.growth(host, field, subject, value)
     }
 
     /// The name by which listings about the same program of this kind are joined: `identity` is
@@ -65,7 +65,7 @@ impl Builder {
     /// then. To be called before the whole is counted again; counts of unknown age stay unknown.
     pub(crate) fn was_absent(&mut self, field: Field, part: &Subject, whole: &Subject) {
         if let Some(host) = self.host {
-            self.looks.absent(host, field, part, whole);
+            self.samples.absent(host, field, part, whole);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What tells the size of a machine's base pages.
 
 use super::Builder;
-use crate::recording::base_page::{ASSUMED, Told, of_machine, varies};
+use crate::recording::base_page::{ASSUMED, SizeSource, of_machine, varies};
 use hugewise_base::units::Bytes;
 
 impl Builder {
     /// Something tells the size of a base page.
-    pub(crate) fn base_page(&mut self, told: Told, bytes: Bytes) {
+    pub(crate) fn base_page(&mut self, told: SizeSource, bytes: Bytes) {
         if self.closed {
             return;
         }
@@ -32,7 +32,7 @@ impl Builder {
     /// The architecture is called so.
     pub(crate) fn machine(&mut self, name: &str) {
         if let Some(bytes) = of_machine(name) {
-            self.base_page(Told::Machine, bytes);
+            self.base_page(SizeSource::Machine, bytes);
         } else if varies(name) && !self.closed {
             let host = self.current_host();
             if let Some(host) = self.out.hosts.get_mut(host) {

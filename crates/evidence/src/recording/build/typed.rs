@@ -88,7 +88,7 @@ impl Builder {
     pub fn command(&mut self, command: &str) {
         self.command.clear();
         self.command.extend(command.chars().take(COMMAND_CHARS_MAX));
-        self.looks.command(&self.command);
+        self.samples.command(&self.command);
         self.container = None;
         self.heading.clear();
         self.expects(command);
@@ -142,7 +142,7 @@ impl Builder {
     pub fn met(&mut self, line: &str) -> Option<Met> {
         let met = self.expected.met(line)?;
         if let Met::Clock(seconds) = met {
-            self.looks.clock(seconds);
+            self.samples.clock(seconds);
         }
         Some(met)
     }
@@ -172,7 +172,7 @@ impl Builder {
 
     /// How often the latest command shows a file of this name: as often as it names it, times the
     /// rounds of its loop; 0 where neither is known.
-    pub(crate) fn typed_looks(&self, file: &str) -> usize {
+    pub(crate) fn typed_samples(&self, file: &str) -> usize {
         self.command.matches(file).count().saturating_mul(rounds(&self.command))
     }
 

@@ -80,7 +80,7 @@ pub(super) struct Shaped<'a> {
 
 /// How a text between blanks and punctuation is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     Word,
     Value,
     /// An address or a path.
@@ -99,22 +99,22 @@ fn has_port(word: &str) -> bool {
     figures && named && host.contains(['.', '/'])
 }
 
-fn kind(word: &str) -> Kind {
+fn kind(word: &str) -> TokenKind {
     let bytes = word.as_bytes();
     let drive = bytes.get(1..3) == Some(b":\\");
     let slashes = bytes.iter().filter(|byte| **byte == b'/').count();
     if bytes.len() > 1 && (bytes[0] == b'/' || slashes >= 2 || drive) {
-        return Kind::Object;
+        return TokenKind::Object;
     }
     let labels = word.split('.').filter(|label| !label.is_empty()).count();
     let host = bytes.iter().all(|b| b.is_ascii_lowercase() || b"-_.@".contains(b));
     let four = labels == 4 && bytes.iter().all(|b| b.is_ascii_digit() || b".:".contains(b));
     if four || labels >= 3 && host {
-        return Kind::Object;
+        return TokenKind::Object;
     }
     let digit = bytes.iter().any(u8::is_ascii_digit);
     let mail = bytes.len() > 2 && bytes.contains(&b'@');
-    if digit || mail { Kind::Value } else { Kind::Word }
+    if digit || mail { TokenKind::Value } else { TokenKind::Word }
 }
 
 impl Shaper {
@@ -145,7 +145,7 @@ impl Shaper {
         let figures = |byte: u8| byte.is_ascii_hexdigit() || b":./-,".contains(&byte);
         let number = bytes.iter().any(u8::is_ascii_digit) && bytes.iter().all(|b| figures(*b));
         if number || has_port(bare) {
-            let object = has_port(bare) || kind(bare) == Kind::Object;
+            let object = has_port(bare) || kind(bare) == TokenKind::Object;
             self.value(bare, place, object, true);
             let behind = word.get(bare.len()..).and_then(|rest| rest.get(..1));
             if let Some(mark @ ("," | ":" | ";")) = behind {
@@ -171,8 +171,8 @@ impl Shaper {
             let length = rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len());
             let text = word.get(at..at + length).unwrap_or_default();
             match kind(text) {
-                Kind::Word if !self.is_valued(text) => self.token(text, spaced),
-                found => self.value(text, place + at, found == Kind::Object, spaced),
+                TokenKind::Word if !self.is_valued(text) => self.token(text, spaced),
+                found => self.value(text, place + at, found == TokenKind::Object, spaced),
             }
             at += length;
         }

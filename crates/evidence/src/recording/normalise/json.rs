@@ -1,7 +1,7 @@
 //! Texts inside of JSON, as tools for many machines and containers hand them on: one string with
 //! `\n` in it, a list of strings, a line of a log in each object.
 
-use super::line::{Judge, Line};
+use super::line::{Judge, NumberedLine};
 use super::prefix::is_better;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,9 +30,9 @@ enum Form {
 
 /// Puts the texts in their place, where more is understood then. A text that is there twice, as
 /// `stdout` and `stdout_lines`, is put once. Whether any was put.
-pub(super) fn open(lines: &mut Vec<Line<'_>>, judge: Judge<'_>) -> bool {
+pub(super) fn open(lines: &mut Vec<NumberedLine<'_>>, judge: Judge<'_>) -> bool {
     let mut opened = BTreeSet::new();
-    let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
+    let mut out: Vec<NumberedLine<'_>> = Vec::with_capacity(lines.len());
     let (mut at, mut changed) = (0, false);
     while let Some(line) = lines.get(at) {
         let forms = [Form::Element, Form::Entry, Form::Inside, Form::List, Form::Bare];
@@ -56,7 +56,8 @@ pub(super) fn open(lines: &mut Vec<Line<'_>>, judge: Judge<'_>) -> bool {
         if again || is_json(&inside) || is_better(judge, run, &inside) {
             changed = true;
             if again {
-                let blank = |line: &Line<'_>| Line { number: line.number, text: "".into() };
+                let blank =
+                    |line: &NumberedLine<'_>| NumberedLine { number: line.number, text: "".into() };
                 out.extend(run.iter().map(blank));
             } else {
                 opened.insert(text);
@@ -72,18 +73,18 @@ pub(super) fn open(lines: &mut Vec<Line<'_>>, judge: Judge<'_>) -> bool {
 }
 
 /// Whether a text within JSON is JSON itself: what it says is found in the next pass.
-fn is_json(inside: &[Line<'_>]) -> bool {
+fn is_json(inside: &[NumberedLine<'_>]) -> bool {
     let filled = || inside.iter().map(|line| line.text.trim()).filter(|text| !text.is_empty());
     let begins = |text: &str| text.starts_with("{\"") || text.starts_with("[\"");
     filled().next().is_some_and(begins)
         && filled().next_back().is_some_and(|text| text.ends_with(['}', ']']))
 }
 
-fn numbered<'a>(texts: Vec<String>, number: usize) -> Vec<Line<'a>> {
-    let lines = |text: String| -> Vec<Line<'a>> {
+fn numbered<'a>(texts: Vec<String>, number: usize) -> Vec<NumberedLine<'a>> {
+    let lines = |text: String| -> Vec<NumberedLine<'a>> {
         let text = text.strip_suffix('\n').unwrap_or(&text);
         let line = |text: &str| super::terminal::seen(text).into_owned();
-        text.split('\n').map(|text| Line { number, text: Cow::Owned(line(text)) }).collect()
+        text.split('\n').map(|text| NumberedLine { number, text: Cow::Owned(line(text)) }).collect()
     };
     texts.into_iter().flat_map(lines).collect()
 }
@@ -232,7 +233,7 @@ mod tests {
     fn opened(text: &str) -> String {
         let lines = text.lines().zip(1..);
         let mut lines: Vec<_> =
-            lines.map(|(text, number)| Line { number, text: text.into() }).collect();
+            lines.map(|(text, number)| NumberedLine { number, text: text.into() }).collect();
         open(&mut lines, &|text| text.lines().filter(|line| line.starts_with('L')).count());
         lines.iter().map(|line| format!("{}{}\n", line.number, line.text)).collect()
     }

@@ -7,12 +7,12 @@ pub(in crate::recording) type Judge<'a> = &'a dyn Fn(&str) -> usize;
 
 /// A line of a text, with its number in the input, from 1.
 #[derive(Clone, Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct NumberedLine<'a> {
     pub(super) number: usize,
     pub(super) text: Cow<'a, str>,
 }
 
-impl Line<'_> {
+impl NumberedLine<'_> {
     /// Takes so many bytes from its start.
     pub(super) fn cut(&mut self, length: usize) {
         match &mut self.text {
@@ -27,12 +27,12 @@ impl Line<'_> {
 }
 
 /// How many lines of these somebody understands.
-pub(super) fn score(judge: Judge<'_>, lines: &[Line<'_>]) -> usize {
+pub(super) fn score(judge: Judge<'_>, lines: &[NumberedLine<'_>]) -> usize {
     judge(&joined(lines))
 }
 
 /// The text of some lines.
-pub(super) fn joined(lines: &[Line<'_>]) -> String {
+pub(super) fn joined(lines: &[NumberedLine<'_>]) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
     texts.join("\n")
 }

@@ -1,6 +1,6 @@
 //! Marks of HTML, Markdown and the languages of trackers: tags, entities, fences, emphasis.
 
-use super::line::Line;
+use super::line::NumberedLine;
 use std::borrow::Cow;
 
 /// Elements around and within a text that was pasted: all others are left as they are, because
@@ -74,7 +74,7 @@ const BRACKETS: [&str; 8] =
 const EMPHASIS: [&str; 7] = ["***", "**", "__", "~~", "``", "`", "*"];
 
 /// Takes the marks from all lines; one may become several. Whether there were any.
-pub(super) fn strip(lines: &mut Vec<Line<'_>>) -> bool {
+pub(super) fn strip(lines: &mut Vec<NumberedLine<'_>>) -> bool {
     let mut changed = untag(lines);
     for line in lines {
         changed |= decode(line) | unfence(line) | plain(line);
@@ -114,7 +114,7 @@ fn has_tag(line: &str) -> bool {
 }
 
 /// Takes the tags of a text that is HTML; some of them end a line, or part two words.
-fn untag(lines: &mut Vec<Line<'_>>) -> bool {
+fn untag(lines: &mut Vec<NumberedLine<'_>>) -> bool {
     if !lines.iter().any(|line| has_tag(&line.text)) {
         return false;
     }
@@ -125,7 +125,8 @@ fn untag(lines: &mut Vec<Line<'_>>) -> bool {
             continue;
         }
         let (mut text, mut rest) = (String::with_capacity(line.text.len()), line.text.as_ref());
-        let mut push = |text: String| out.push(Line { number: line.number, text: text.into() });
+        let mut push =
+            |text: String| out.push(NumberedLine { number: line.number, text: text.into() });
         while let Some(at) = rest.find('<') {
             let (before, after) = rest.split_at(at);
             text.push_str(before);
@@ -147,7 +148,7 @@ fn untag(lines: &mut Vec<Line<'_>>) -> bool {
         text.push_str(rest);
         // What its last tag ended is a line already.
         if !text.is_empty() || out.last().is_none_or(|last| last.number != line.number) {
-            out.push(Line { number: line.number, text: text.into() });
+            out.push(NumberedLine { number: line.number, text: text.into() });
         }
     }
     *lines = out;
@@ -155,7 +156,7 @@ fn untag(lines: &mut Vec<Line<'_>>) -> bool {
 }
 
 /// Puts letters for entities.
-fn decode(line: &mut Line<'_>) -> bool {
+fn decode(line: &mut NumberedLine<'_>) -> bool {
     let (mut out, mut rest) = (String::new(), line.text.as_ref());
     while let Some((at, (length, text))) = next_entity(rest) {
         out.push_str(rest.get(..at).unwrap_or_default());
@@ -193,7 +194,7 @@ fn entity(text: &str) -> Option<(usize, Cow<'static, str>)> {
 }
 
 /// Takes fences and the brackets of trackers: a line of them is left blank.
-fn unfence(line: &mut Line<'_>) -> bool {
+fn unfence(line: &mut NumberedLine<'_>) -> bool {
     let text = line.text.trim();
     let named = text.starts_with("{code:") && text.ends_with('}');
     for fence in FENCES {
@@ -229,7 +230,7 @@ fn unfence(line: &mut Line<'_>) -> bool {
 }
 
 /// Takes emphasis around a line or its words, and the sign before an underscore that is meant.
-fn plain(line: &mut Line<'_>) -> bool {
+fn plain(line: &mut NumberedLine<'_>) -> bool {
     let text = line.text.as_ref();
     if !text.contains(['*', '`', '~', '_']) {
         return false;

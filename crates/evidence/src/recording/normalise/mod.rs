@@ -21,7 +21,7 @@ mod terminal;
 
 use std::borrow::Cow;
 
-use line::{Hosts, Judge, Line, joined};
+use line::{Hosts, Judge, NumberedLine, joined};
 
 pub(super) use encoding::{FromUtf16, decoded, utf16};
 pub(super) use lead::lead;
@@ -89,12 +89,12 @@ pub(super) fn normalise(decoded: &[u8], judge: Judge<'_>) -> (String, Places) {
 }
 
 /// The lines of a text. One that knows no other ends has a carriage return at the end of each.
-fn split(text: &[u8]) -> Vec<Line<'_>> {
+fn split(text: &[u8]) -> Vec<NumberedLine<'_>> {
     let ends = text.iter().filter(|byte| **byte == b'\n').count();
     let returns = text.iter().filter(|byte| **byte == b'\r').count();
     let end = if returns > 2 * ends { b'\r' } else { b'\n' };
     let numbered = text.split(|byte| *byte == end).zip(1..);
-    numbered.map(|(text, number)| Line { number, text: line(text) }).collect()
+    numbered.map(|(text, number)| NumberedLine { number, text: line(text) }).collect()
 }
 
 #[cfg(test)]

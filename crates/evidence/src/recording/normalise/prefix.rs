@@ -1,7 +1,7 @@
 //! What logs, containers, editors and people put before each line of a text.
 
 use super::lead::lead;
-use super::line::{Hosts, Judge, Line, score};
+use super::line::{Hosts, Judge, NumberedLine, score};
 use super::quotes;
 use std::borrow::Cow;
 
@@ -197,12 +197,17 @@ fn name(text: &str) -> Option<&str> {
 /// Takes from the lines of a run what they share, where more of what remains is understood. The
 /// time goes with it, unless the lines are read as well with it before them, as those of `vmstat`
 /// are. Whether anything was taken. The machines that were named there are added to `hosts`.
-pub(super) fn strip(lines: &mut [Line<'_>], judge: Judge<'_>, hosts: &mut Hosts) -> bool {
+pub(super) fn strip(lines: &mut [NumberedLine<'_>], judge: Judge<'_>, hosts: &mut Hosts) -> bool {
     strip_to(1, lines, judge, hosts)
 }
 
 /// The same, looking so often into parts of a run.
-fn strip_to(depth: usize, lines: &mut [Line<'_>], judge: Judge<'_>, hosts: &mut Hosts) -> bool {
+fn strip_to(
+    depth: usize,
+    lines: &mut [NumberedLine<'_>],
+    judge: Judge<'_>,
+    hosts: &mut Hosts,
+) -> bool {
     let mut changed = false;
     for (taken, parts) in PREFIXES {
         let mut at = 0;
@@ -228,7 +233,7 @@ fn strip_to(depth: usize, lines: &mut [Line<'_>], judge: Judge<'_>, hosts: &mut 
 }
 
 /// The machine that the prefix of a run names, with the number of its first line.
-fn host(parts: &[Part], run: &[Line<'_>]) -> Option<(usize, String)> {
+fn host(parts: &[Part], run: &[NumberedLine<'_>]) -> Option<(usize, String)> {
     let first = run.first()?;
     Some((first.number, Found::of(parts, &first.text)?.host?.to_owned()))
 }
@@ -253,7 +258,7 @@ fn run<'a>(parts: &[Part], lines: impl Iterator<Item = &'a str>) -> (usize, usiz
 fn peel(
     depth: usize,
     (taken, parts): (Taken, &[Part]),
-    run: &mut [Line<'_>],
+    run: &mut [NumberedLine<'_>],
     judge: Judge<'_>,
 ) -> bool {
     let judged = judged(run);
@@ -265,7 +270,7 @@ fn peel(
     let mut layers: Vec<&[Part]> = vec![parts];
     let enough = if taken == Better { before } else { before * 5 / 4 };
     let (mut best, mut found) = (enough.min(filled - 1), 0);
-    let mut rest: Vec<Line<'_>> = judged.to_vec();
+    let mut rest: Vec<NumberedLine<'_>> = judged.to_vec();
     while let Some(layer) = layers.last() {
         rest.iter_mut().for_each(|line| cut(line, layer));
         let after = score(judge, &rest);
@@ -287,7 +292,7 @@ fn peel(
     layers.truncate(found.max(1));
     // Parts of what remains may have prefixes and marks of their own.
     if depth > 0 && best * 2 < filled {
-        let mut inner: Vec<Line<'_>> = judged.to_vec();
+        let mut inner: Vec<NumberedLine<'_>> = judged.to_vec();
         layers.iter().for_each(|layer| inner.iter_mut().for_each(|line| cut(line, layer)));
         let after = inside(inner, judge);
         if after > best {
@@ -310,7 +315,12 @@ fn peel(
 }
 
 /// Whether lines have no time of their own, and as much is understood with that of their prefix.
-fn rows_want_time(run: &[Line<'_>], layers: &[&[Part]], judge: Judge<'_>, enough: usize) -> bool {
+fn rows_want_time(
+    run: &[NumberedLine<'_>],
+    layers: &[&[Part]],
+    judge: Judge<'_>,
+    enough: usize,
+) -> bool {
     if !layers.iter().any(|parts| parts.iter().any(|part| matches!(part, Time))) {
         return false;
     }
@@ -322,20 +332,24 @@ fn rows_want_time(run: &[Line<'_>], layers: &[&[Part]], judge: Judge<'_>, enough
 }
 
 /// Whether so much more is understood of some lines than of others that these stand for them.
-pub(super) fn is_better(judge: Judge<'_>, before: &[Line<'_>], after: &[Line<'_>]) -> bool {
+pub(super) fn is_better(
+    judge: Judge<'_>,
+    before: &[NumberedLine<'_>],
+    after: &[NumberedLine<'_>],
+) -> bool {
     let enough = score(judge, before) * 5 / 4;
     score(judge, after) > enough || inside(after.to_vec(), judge) > enough
 }
 
 /// How many lines are understood where parts of them have prefixes and marks of their own.
-fn inside(mut lines: Vec<Line<'_>>, judge: Judge<'_>) -> usize {
+fn inside(mut lines: Vec<NumberedLine<'_>>, judge: Judge<'_>) -> usize {
     quotes::strip(&mut lines);
     strip_to(0, &mut lines, judge, &mut Hosts::new());
     score(judge, &lines)
 }
 
 /// As much of a run as shows what it is.
-fn judged<'l, 'a>(run: &'l [Line<'a>]) -> &'l [Line<'a>] {
+fn judged<'l, 'a>(run: &'l [NumberedLine<'a>]) -> &'l [NumberedLine<'a>] {
     let mut bytes = 0;
     let fits = run.iter().take(JUDGED_LINES).take_while(|line| {
         bytes += line.text.len();
@@ -345,13 +359,13 @@ fn judged<'l, 'a>(run: &'l [Line<'a>]) -> &'l [Line<'a>] {
     run.get(..count).unwrap_or_default()
 }
 
-fn cut(line: &mut Line<'_>, parts: &[Part]) {
+fn cut(line: &mut NumberedLine<'_>, parts: &[Part]) {
     let length = Found::of(parts, &line.text).map_or(0, |found| found.length);
     line.cut(length);
 }
 
 /// Leaves nothing before a line but the first time of its prefixes.
-fn with_time(line: &mut Line<'_>, layers: &[&[Part]]) {
+fn with_time(line: &mut NumberedLine<'_>, layers: &[&[Part]]) {
     let mut at = None;
     for layer in layers {
         let Some(found) = Found::of(layer, &line.text) else { continue };

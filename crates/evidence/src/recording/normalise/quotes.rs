@@ -1,6 +1,6 @@
 //! Tickets and mails: listings behind `> `, or set in by four blanks or a tab.
 
-use super::line::Line;
+use super::line::NumberedLine;
 use std::ops::Range;
 
 /// How far code is set in where texts are written in Markdown.
@@ -11,7 +11,7 @@ const LINES_MIN: usize = 3;
 const DEPTH_MAX: usize = 8;
 
 /// Takes marks of quotation and indents of whole listings. Whether there were any.
-pub(super) fn strip(lines: &mut [Line<'_>]) -> bool {
+pub(super) fn strip(lines: &mut [NumberedLine<'_>]) -> bool {
     let mut changed = false;
     for line in lines.iter_mut() {
         let length = marks(&line.text);
@@ -25,7 +25,7 @@ pub(super) fn strip(lines: &mut [Line<'_>]) -> bool {
 }
 
 /// Takes from all lines of a region what the least indented one is set in by.
-fn set_out(lines: &mut [Line<'_>], region: Range<usize>) {
+fn set_out(lines: &mut [NumberedLine<'_>], region: Range<usize>) {
     let part = lines.get(region.clone()).unwrap_or_default();
     let by = part.iter().filter(|line| !is_blank(line)).map(indent).min();
     for line in lines.get_mut(region).into_iter().flatten() {
@@ -48,12 +48,12 @@ fn marks(line: &str) -> usize {
     line.len() - rest.len()
 }
 
-fn is_blank(line: &Line<'_>) -> bool {
+fn is_blank(line: &NumberedLine<'_>) -> bool {
     line.text.bytes().all(|byte| byte.is_ascii_whitespace())
 }
 
 /// Columns that a line is set in by.
-fn indent(line: &Line<'_>) -> usize {
+fn indent(line: &NumberedLine<'_>) -> usize {
     let blanks = line.text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
     blanks.map(|byte| if byte == b'\t' { INDENT } else { 1 }).sum()
 }
@@ -71,8 +71,8 @@ fn width(line: &str, columns: usize) -> usize {
 }
 
 /// Stretches of lines that are all set in, as far as the first of them at least.
-fn regions(lines: &[Line<'_>]) -> Vec<Range<usize>> {
-    let set_in = |line: &&Line<'_>| is_blank(line) || indent(line) >= INDENT;
+fn regions(lines: &[NumberedLine<'_>]) -> Vec<Range<usize>> {
+    let set_in = |line: &&NumberedLine<'_>| is_blank(line) || indent(line) >= INDENT;
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.len() {

@@ -1,6 +1,6 @@
 //! Tables whose cells are parted by bars: Markdown, and frames of signs.
 
-use super::line::{Judge, Line};
+use super::line::{Judge, NumberedLine};
 use super::prefix::is_better;
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const LINES_MIN: usize = 2;
 
 /// Takes the bars where more is understood without them. Whether any were taken.
-pub(super) fn strip(lines: &mut [Line<'_>], judge: Judge<'_>) -> bool {
+pub(super) fn strip(lines: &mut [NumberedLine<'_>], judge: Judge<'_>) -> bool {
     let mut changed = false;
     let mut at = 0;
     while at < lines.len() {
@@ -44,14 +44,14 @@ fn is_rule(line: &str) -> bool {
 
 /// The rows without bars. A rule goes above the row that it follows: a listing has its heading
 /// right above its rows.
-fn bare<'a>(table: &[Line<'a>]) -> Vec<Line<'a>> {
+fn bare<'a>(table: &[NumberedLine<'a>]) -> Vec<NumberedLine<'a>> {
     let bars = |c: char| if matches!(c, '|' | '\u{2502}' | '\u{2503}') { ' ' } else { c };
-    let mut out: Vec<Line<'a>> = Vec::with_capacity(table.len());
+    let mut out: Vec<NumberedLine<'a>> = Vec::with_capacity(table.len());
     for line in table {
         let rule = is_rule(&line.text);
         let text = if rule { String::new() } else { line.text.chars().map(bars).collect() };
         let text = text.trim().trim_matches('`').to_owned();
-        out.push(Line { number: line.number, text: Cow::Owned(text) });
+        out.push(NumberedLine { number: line.number, text: Cow::Owned(text) });
         let (below, above) = (out.len() - 1, out.len().saturating_sub(2));
         if rule && above < below {
             let moved = std::mem::take(&mut out[above].text);

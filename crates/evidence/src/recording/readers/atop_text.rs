@@ -13,7 +13,7 @@ const LABELS: [&str; 27] = [
 const NAME_BYTES_MAX: usize = 15;
 
 /// A row; `rest` is what follows the interval.
-struct Row<'a> {
+struct AtopRow<'a> {
     label: &'a str,
     host: &'a str,
     at: crate::recording::Stamp,
@@ -29,7 +29,7 @@ fn word(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest))
 }
 
-fn row(line: &str) -> Option<Row<'_>> {
+fn row(line: &str) -> Option<AtopRow<'_>> {
     let (label, rest) = word(line.trim_end())?;
     if !LABELS.contains(&label) {
         return None;
@@ -41,7 +41,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     let (interval, rest) = word(rest)?;
     count(epoch)?;
     let at = joined(date(day)?, time_of_day(time)?);
-    Some(Row { label, host, at, interval_s: count(interval)? as f64, rest })
+    Some(AtopRow { label, host, at, interval_s: count(interval)? as f64, rest })
 }
 
 /// Begins at a row, or at a word about samples with a row below.
@@ -86,7 +86,7 @@ impl<'a> Places<'a> {
 
 impl AtopText {
     /// Puts a row's values; `None` when it has fewer or other fields than its label promises.
-    fn machine_row(&mut self, row: &Row<'_>, out: &mut Builder) -> Option<()> {
+    fn machine_row(&mut self, row: &AtopRow<'_>, out: &mut Builder) -> Option<()> {
         let places = Places::of(row.rest);
         let sampler = &mut self.sampler;
         match row.label {
@@ -131,7 +131,7 @@ impl AtopText {
         Some(())
     }
 
-    fn process_row(&mut self, row: &Row<'_>, out: &mut Builder) -> Option<()> {
+    fn process_row(&mut self, row: &AtopRow<'_>, out: &mut Builder) -> Option<()> {
         let (pid, rest) = word(row.rest)?;
         let pid = u32::try_from(count(pid)?).ok()?;
         let (name, rest) = process_name(rest)?;

@@ -29,12 +29,12 @@ const BUSIEST: &str = "_top3_";
 struct Atopsar {
     midnight: Option<Stamp>,
     at: Option<Stamp>,
-    kind: Kind,
+    kind: ReportKind,
 }
 
 /// What the rows below a line of headings are.
 #[derive(Debug, Default)]
-enum Kind {
+enum ReportKind {
     /// A report of which nothing is used.
     #[default]
     Other,
@@ -94,7 +94,7 @@ fn is_time(word: &&str) -> bool {
 impl Atopsar {
     fn headings(&mut self, words: &[&str], report: &'static str) {
         if report == BUSIEST {
-            self.kind = Kind::Busiest { by_cpu: words.contains(&"cpu%") };
+            self.kind = ReportKind::Busiest { by_cpu: words.contains(&"cpu%") };
             return;
         }
         let known = REPORTS.get(report).map_or(&[][..], Vec::as_slice);
@@ -103,7 +103,7 @@ impl Atopsar {
         let columns = words.iter().skip(1).enumerate();
         let columns = columns.filter_map(|(at, word)| place(word).map(|c| (at, c.1, c.2)));
         let named = matches!(report, "_cpu_" | "_dsk_" | "_if_");
-        self.kind = Kind::Table { columns: columns.collect(), named, report };
+        self.kind = ReportKind::Table { columns: columns.collect(), named, report };
     }
 
     /// The time of a row, on the next day where it went back.
@@ -118,7 +118,7 @@ impl Atopsar {
     }
 
     fn table(&self, row: &[&str], out: &mut Builder) -> Taken {
-        let Kind::Table { columns, named, report } = &self.kind else { return Taken::Yes };
+        let ReportKind::Table { columns, named, report } = &self.kind else { return Taken::Yes };
         let subject = match (*named, *report, row.first()) {
             (true, _, None) => return Taken::Yes,
             (true, "_cpu_", Some(&"all")) | (false, ..) => Subject::Machine,
@@ -151,7 +151,7 @@ impl Atopsar {
 
     /// `13232 dd       100% | 13423 atop       1% |`.
     fn busiest(&self, line: &str, out: &mut Builder) -> Taken {
-        if !matches!(self.kind, Kind::Busiest { by_cpu: true }) {
+        if !matches!(self.kind, ReportKind::Busiest { by_cpu: true }) {
             return Taken::Yes;
         }
         for cell in line.split('|') {
@@ -195,7 +195,7 @@ impl Reader for Atopsar {
         // A report of another kind: its headings are words behind a time.
         let values = words.iter().skip(1).filter(|word| read(word).is_some()).count();
         if timed && values == 0 && words.len() > 3 {
-            self.kind = Kind::Other;
+            self.kind = ReportKind::Other;
             self.at = None;
             return Taken::Yes;
         }
@@ -204,12 +204,12 @@ impl Reader for Atopsar {
         }
         let row = if timed { &words[1..] } else { &words[..] };
         match self.kind {
-            Kind::Other => Taken::Yes,
-            Kind::Busiest { .. } => {
+            ReportKind::Other => Taken::Yes,
+            ReportKind::Busiest { .. } => {
                 let rest = line.trim_start();
                 self.busiest(if timed { &rest[first.len()..] } else { rest }, out)
             }
-            Kind::Table { .. } => self.table(row, out),
+            ReportKind::Table { .. } => self.table(row, out),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use std::collections::BTreeSet;
 
-use crate::recording::base_page::{ASSUMED, Told, of_orders};
+use crate::recording::base_page::{ASSUMED, SizeSource, of_orders};
 use hugewise_base::parse::buddyinfo::{ZoneFree, fmfi_total, free_blocks_at_or_above, parse};
 use hugewise_base::units::Geometry;
 
@@ -58,7 +58,7 @@ impl Reader for Buddyinfo {
         let zones = std::mem::take(&mut self.zones);
         self.seen.clear();
         let told = zones.first().and_then(|zone| of_orders(zone.free_blocks.len()));
-        told.into_iter().for_each(|bytes| out.base_page(Told::Orders, bytes));
+        told.into_iter().for_each(|bytes| out.base_page(SizeSource::Orders, bytes));
         let order = told.map_or(ASSUMED, Geometry::of_base).huge_order();
         let order = usize::try_from(order).unwrap_or(usize::MAX);
         if let Some(index) = fmfi_total(&zones, order) {

@@ -28,7 +28,7 @@ const THROTTLED_MIN: f64 = 10.0;
 
 /// A line of such a file: the cgroup or the process, and what the file says.
 #[derive(Debug, PartialEq)]
-enum Line<'a> {
+enum FileLine<'a> {
     Cgroup(&'a str, &'a str, u64),
     /// A file of a cgroup, and its value or a line of it about pressure.
     File(&'a str, &'a str),
@@ -37,7 +37,7 @@ enum Line<'a> {
     Status(u32, &'a str, u64),
 }
 
-fn line(text: &str) -> Option<Line<'_>> {
+fn line(text: &str) -> Option<FileLine<'_>> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("/proc/") {
         let (pid, rest) = rest.split_once("/status:")?;
@@ -46,16 +46,16 @@ fn line(text: &str) -> Option<Line<'_>> {
         let ([kib, "kB"], true) = (words.as_slice(), matches!(name, "VmPTE" | "VmSwap")) else {
             return None;
         };
-        return Some(Line::Status(pid.parse().ok()?, name, count(kib)?));
+        return Some(FileLine::Status(pid.parse().ok()?, name, count(kib)?));
     }
     let (path, entry) = text.split_once(':')?;
     let entry = entry.trim();
     match shape(path)? {
-        Shape::Value if !entry.is_empty() => return Some(Line::File(path, entry)),
-        Shape::Pressure if entry.contains("avg10=") => return Some(Line::File(path, entry)),
+        Shape::Value if !entry.is_empty() => return Some(FileLine::File(path, entry)),
+        Shape::Pressure if entry.contains("avg10=") => return Some(FileLine::File(path, entry)),
         Shape::Pairs if !path.contains('/') => {
             let (key, value) = entry.split_once(' ')?;
-            return Some(Line::Named(path, key, count(value.trim())?));
+            return Some(FileLine::Named(path, key, count(value.trim())?));
         }
         _ => {}
     }
@@ -63,7 +63,7 @@ fn line(text: &str) -> Option<Line<'_>> {
     let (folder, name) = file.rsplit_once('/')?;
     let (key, value) = entry.split_once(' ')?;
     let known = matches!(name, "cpu.stat" | "memory.events" | "memory.stat");
-    (known || name.ends_with(".local")).then_some(Line::Cgroup(
+    (known || name.ends_with(".local")).then_some(FileLine::Cgroup(
         cgroup_path(folder),
         key,
         count(value.trim())?,
@@ -154,14 +154,14 @@ impl Reader for Grepped {
             return Taken::Yes;
         }
         match line(text) {
-            Some(Line::Cgroup(cgroup, key, value)) => {
+            Some(FileLine::Cgroup(cgroup, key, value)) => {
                 self.pair(&Subject::Cgroup(cgroup.to_owned()), key, value, out);
             }
-            Some(Line::Named(path, key, value)) => {
+            Some(FileLine::Named(path, key, value)) => {
                 self.pair(&cgroup_memory::subject(path, out), key, value, out);
             }
-            Some(Line::File(path, value)) => cgroup_memory::file(path, value, out),
-            Some(Line::Status(pid, key, kib)) => {
+            Some(FileLine::File(path, value)) => cgroup_memory::file(path, value, out),
+            Some(FileLine::Status(pid, key, kib)) => {
                 let subject = Subject::process(Some(pid), "processes");
                 if key == "VmPTE" {
                     out.put(Field::ProcPageTables, &subject, None, kib as f64 * 1024.0);

@@ -134,7 +134,7 @@ struct KernelLog {
     floods: u64,
     untracked: u64,
     /// By kind of trouble.
-    told: BTreeMap<Trouble, Told>,
+    told: BTreeMap<Trouble, TroubleLines>,
     /// The kind of the latest message.
     latest: Option<Trouble>,
     /// The column in which the latest message begins.
@@ -152,7 +152,7 @@ struct KernelLog {
 
 /// What was said about one kind of trouble.
 #[derive(Default)]
-struct Told {
+struct TroubleLines {
     lines: u64,
     quote: String,
     most: Option<f64>,

@@ -6,22 +6,22 @@ use super::prompt::prompt;
 
 /// A format, by its first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FormatKind {
     Uptime,
     /// `/proc/loadavg`.
     Loadavg,
     Lscpu,
 }
 
-fn kind_of(line: &str) -> Option<Kind> {
+fn kind_of(line: &str) -> Option<FormatKind> {
     let words = words(line);
     match words.as_slice() {
         [time, "up", ..] if time_of_day(time).is_some() => {
-            line.contains("load average").then_some(Kind::Uptime)
+            line.contains("load average").then_some(FormatKind::Uptime)
         }
-        [_, _, _, tasks, _] if is_loadavg(&words, tasks) => Some(Kind::Loadavg),
-        [name, ..] if is_architecture(name) && line.contains(':') => Some(Kind::Lscpu),
-        _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(Kind::Lscpu),
+        [_, _, _, tasks, _] if is_loadavg(&words, tasks) => Some(FormatKind::Loadavg),
+        [name, ..] if is_architecture(name) && line.contains(':') => Some(FormatKind::Lscpu),
+        _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(FormatKind::Lscpu),
         _ => None,
     }
 }
@@ -30,14 +30,14 @@ fn kind_of(line: &str) -> Option<Kind> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let kind = kind_of(lines.ahead(0))?;
     let source = match kind {
-        Kind::Uptime | Kind::Loadavg => SourceKind::Uptime,
-        Kind::Lscpu => SourceKind::Lscpu,
+        FormatKind::Uptime | FormatKind::Loadavg => SourceKind::Uptime,
+        FormatKind::Lscpu => SourceKind::Lscpu,
     };
-    Some(lines.begin(source, Facts { kind, lines: 0 }, out))
+    Some(lines.begin(source, MachineFacts { kind, lines: 0 }, out))
 }
 
-struct Facts {
-    kind: Kind,
+struct MachineFacts {
+    kind: FormatKind,
     lines: usize,
 }
 
@@ -116,25 +116,26 @@ fn lscpu(line: &str, out: &mut Builder) -> bool {
     true
 }
 
-impl Reader for Facts {
+impl Reader for MachineFacts {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         self.lines += 1;
-        if line.trim().is_empty() && !matches!(self.kind, Kind::Uptime | Kind::Loadavg) {
+        if line.trim().is_empty() && !matches!(self.kind, FormatKind::Uptime | FormatKind::Loadavg)
+        {
             return Taken::Yes;
         }
         let ours = match self.kind {
-            Kind::Uptime if self.lines == 1 => {
+            FormatKind::Uptime if self.lines == 1 => {
                 uptime(line, out);
                 true
             }
-            Kind::Loadavg if self.lines == 1 => {
+            FormatKind::Loadavg if self.lines == 1 => {
                 loads(line, out);
                 tasks(line, out);
                 true
             }
             // The list of users of `w` is no one's.
-            Kind::Uptime | Kind::Loadavg => false,
-            Kind::Lscpu => lscpu(line, out),
+            FormatKind::Uptime | FormatKind::Loadavg => false,
+            FormatKind::Lscpu => lscpu(line, out),
         };
         if ours { Taken::Yes } else { Taken::No }
     }

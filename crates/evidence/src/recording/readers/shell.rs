@@ -7,7 +7,7 @@ use super::links;
 use super::prelude::*;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
 use crate::recording::Met;
-use crate::recording::base_page::Told;
+use crate::recording::base_page::SizeSource;
 use crate::recording::cgroup_file::{CGROUPS, folder_in, shape};
 use crate::recording::expected::{PRESSURE, is_setting, is_value};
 use hugewise_base::units::Bytes;
@@ -183,7 +183,7 @@ impl Shell {
             }
             Some(Met::BasePage(bytes)) => {
                 out.resume(SourceKind::Settings, out.line());
-                out.base_page(Told::Stated, Bytes(bytes));
+                out.base_page(SizeSource::Stated, Bytes(bytes));
             }
             Some(Met::OpenFiles(pid, files)) => {
                 out.resume(SourceKind::Cgroups, out.line());

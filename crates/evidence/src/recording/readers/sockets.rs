@@ -47,7 +47,7 @@ fn is_end(word: &str) -> bool {
     word.rsplit_once(':').is_some_and(|(host, end)| !host.is_empty() && port(end))
 }
 
-struct Row<'a> {
+struct SocketRow<'a> {
     protocol: Option<Protocol>,
     state: Option<SocketState>,
     /// The one whose row it can be; none: it may be either's.
@@ -59,7 +59,7 @@ struct Row<'a> {
 
 /// `tcp 759 0 LOCAL REMOTE ESTABLISHED 1/java off (0.00/0/0)` of `netstat`, and
 /// `[tcp] [ESTAB] 0 0 LOCAL REMOTE users:(("java",pid=1,fd=5))` of `ss`.
-fn row<'a>(words: &[&'a str]) -> Option<Row<'a>> {
+fn row<'a>(words: &[&'a str]) -> Option<SocketRow<'a>> {
     let protocol = words.first().and_then(|word| protocol(word));
     let rest = words.get(usize::from(protocol.is_some())..)?;
     let before = rest.first().and_then(|word| state(word));
@@ -88,7 +88,7 @@ fn row<'a>(words: &[&'a str]) -> Option<Row<'a>> {
         _ => of_netstat.is_some().then_some(Form::Netstat),
     };
     let (state, program) = (before.or(after), of_ss.or(of_netstat));
-    Some(Row { protocol, state, form, queues, ends: (*local, *remote), program })
+    Some(SocketRow { protocol, state, form, queues, ends: (*local, *remote), program })
 }
 
 /// `users:(("java",pid=1,fd=5))`, or before iproute2 4 `users:(("java",1,5))`, as `1/java`.
@@ -107,7 +107,7 @@ fn netstat_program(word: &str) -> Option<String> {
 
 /// A socket of the UNIX domain that waits for connections, in `ss -x`: `u_str LISTEN 4 511
 /// /run/fpm.sock 23392 * 0 users:(...)`, where a path has its inode in place of a port.
-fn unix_listener<'a>(words: &[&'a str], asked: Option<SocketState>) -> Option<Row<'a>> {
+fn unix_listener<'a>(words: &[&'a str], asked: Option<SocketState>) -> Option<SocketRow<'a>> {
     let [kind, rest @ ..] = words else { return None };
     let before = rest.first().and_then(|word| state(word));
     let [received, sent, path, inode, rest @ ..] = rest.get(usize::from(before.is_some())..)?
@@ -116,7 +116,7 @@ fn unix_listener<'a>(words: &[&'a str], asked: Option<SocketState>) -> Option<Ro
     };
     count(inode)?;
     let listens = before.or(asked) == Some(SocketState::Listen);
-    (matches!(*kind, "u_str" | "u_seq") && listens).then_some(Row {
+    (matches!(*kind, "u_str" | "u_seq") && listens).then_some(SocketRow {
         protocol: Some(Protocol::Unix),
         state: Some(SocketState::Listen),
         form: Some(Form::Ss),
@@ -212,7 +212,7 @@ struct Sockets {
 }
 
 impl Sockets {
-    fn put(&self, row: &Row<'_>, out: &mut Builder) {
+    fn put(&self, row: &SocketRow<'_>, out: &mut Builder) {
         // Without a state only UDP is unconnected.
         let udp = row.protocol.or(self.asked.protocol) == Some(Protocol::Udp);
         let without = udp.then(|| match row.ends.1.ends_with(":*") {

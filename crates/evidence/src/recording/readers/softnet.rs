@@ -25,14 +25,14 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     // Consecutive looks are one series.
     Some(lines.resume(
         SourceKind::Softnet,
-        Softnet { looks: out.typed_looks("softnet_stat"), rows: Vec::new() },
+        Softnet { samples: out.typed_samples("softnet_stat"), rows: Vec::new() },
         out,
     ))
 }
 
 struct Softnet {
     /// How often the latest command shows the file, where that is known.
-    looks: usize,
+    samples: usize,
     /// Of the looks that are read now.
     rows: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Reader for Softnet {
         if line.trim().is_empty() {
             // A blank line parts the looks.
             if !self.rows.is_empty() {
-                self.looks = 1;
+                self.samples = 1;
             }
             self.end(out);
             return Taken::Yes;
@@ -57,7 +57,7 @@ impl Reader for Softnet {
     /// Puts the rows so far. Where nothing parts the looks of one command, each has as many rows.
     fn end(&mut self, out: &mut Builder) {
         let rows = std::mem::take(&mut self.rows);
-        let parts = self.looks.max(1);
+        let parts = self.samples.max(1);
         let each = if rows.len().is_multiple_of(parts) { rows.len() / parts } else { rows.len() };
         for (at, line) in rows.iter().enumerate() {
             let Some(cpu) = row(line, at % each.max(1)) else { continue };

@@ -14,7 +14,7 @@ use super::prelude::*;
 use crate::recording::Shortage;
 use crate::table::{Row, table};
 
-use self::template::{Role, Said, Template};
+use self::template::{Matched, Role, Template};
 
 /// Daemons that kill by rules of their own.
 const OOM_DAEMONS: [&str; 2] = ["systemd-oomd", "earlyoom"];
@@ -107,7 +107,7 @@ fn meant(field: Option<Field>, line: &str) -> Option<Option<Field>> {
 }
 
 /// A statement with what a line counts as, and what stands in its holes.
-type Found<'a> = (&'static Statement, Option<Field>, Said<'a>);
+type Found<'a> = (&'static Statement, Option<Field>, Matched<'a>);
 
 /// What a line of a log says.
 fn said(line: &str) -> Vec<Found<'_>> {

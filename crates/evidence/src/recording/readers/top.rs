@@ -26,7 +26,7 @@ const CPU_LABELS: [(&str, Field); 8] = [
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum HeadLine {
     Head,
     Tasks,
     Cpu,
@@ -34,32 +34,32 @@ enum Kind {
     Columns,
 }
 
-fn kind_of(line: &str) -> Option<Kind> {
+fn kind_of(line: &str) -> Option<HeadLine> {
     let line = plain(line).trim_start();
     let words: Vec<&str> = line.split_whitespace().take(3).collect();
     let first = words.first()?;
     if line.starts_with("top - ") && line.contains("load average") {
-        return Some(Kind::Head);
+        return Some(HeadLine::Head);
     }
     if matches!(*first, "Tasks:" | "Threads:") && line.contains(" total") {
-        return Some(Kind::Tasks);
+        return Some(HeadLine::Tasks);
     }
     let cpu = first.strip_prefix('%').unwrap_or(first).strip_prefix("Cpu");
     if cpu.is_some_and(|rest| rest.starts_with(|c: char| c == '(' || c.is_ascii_digit()))
         && line.contains(':')
     {
-        return Some(Kind::Cpu);
+        return Some(HeadLine::Cpu);
     }
     // `%Node0 :` is the same about a NUMA node.
     if first.starts_with("%Node") && line.contains(':') {
-        return Some(Kind::Cpu);
+        return Some(HeadLine::Cpu);
     }
     if memory_line(line).is_some() {
-        return Some(Kind::Memory);
+        return Some(HeadLine::Memory);
     }
     let has = |name: &str| line.split_whitespace().any(|word| word == name);
     let columns = has("PID") && has("%CPU") && has("COMMAND") && (has("RES") || has("TIME+"));
-    (columns && are_names(line)).then_some(Kind::Columns)
+    (columns && are_names(line)).then_some(HeadLine::Columns)
 }
 
 /// Unit, name and the rest of a memory line: `KiB Mem :  3589572 total, ...`, `Mem: 2074844k ...`.
@@ -315,14 +315,14 @@ impl Reader for Top {
         let threads = ["thread", "fils", "hilos"].iter().any(|word| first.starts_with(word));
         let line = &*english(line);
         match kind_of(line) {
-            Some(Kind::Head) => self.head(line, out),
-            Some(Kind::Tasks) => {
+            Some(HeadLine::Head) => self.head(line, out),
+            Some(HeadLine::Tasks) => {
                 self.threads = threads;
                 self.tasks(line, out);
             }
-            Some(Kind::Cpu) => self.cpu(line, out),
-            Some(Kind::Memory) => self.memory(line, out),
-            Some(Kind::Columns) => {
+            Some(HeadLine::Cpu) => self.cpu(line, out),
+            Some(HeadLine::Memory) => self.memory(line, out),
+            Some(HeadLine::Columns) => {
                 let names = words(line).into_iter().take(COLUMNS_MAX);
                 self.columns = names.map(str::to_owned).collect();
                 self.headless = false;

@@ -45,7 +45,7 @@ const HALF_DAY_S: i64 = 43_200;
 
 /// Where a field is in the rows.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Column {
     at: usize,
     field: Field,
     factor: f64,
@@ -57,7 +57,7 @@ struct Vmstat {
     width: usize,
     /// Bytes of its unit against the usual one.
     scale: f64,
-    places: Vec<Place>,
+    places: Vec<Column>,
     /// The words of its columns.
     heading: Vec<String>,
     /// The latest time before a row, where that has no date, and the days since the first.
@@ -174,7 +174,7 @@ impl Vmstat {
                 // Blocks of I/O are of 1024 bytes whatever the unit: vmstat(8).
                 let memory = *factor == KB && !matches!(*name, "bi" | "bo");
                 let factor = if memory { factor * self.scale } else { *factor };
-                Some(Place { at, field: *field, factor, series })
+                Some(Column { at, field: *field, factor, series })
             })
             .collect();
     }

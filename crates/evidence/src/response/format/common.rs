@@ -25,7 +25,7 @@ pub(in crate::response) struct Common {
 }
 
 /// A line, taken apart.
-struct Line<'a> {
+struct AccessLine<'a> {
     vhost: Option<&'a [u8]>,
     time: &'a [u8],
     request: &'a [u8],
@@ -33,7 +33,7 @@ struct Line<'a> {
     tail: &'a [u8],
 }
 
-impl<'a> Line<'a> {
+impl<'a> AccessLine<'a> {
     fn read(line: &'a [u8]) -> Option<Self> {
         let bracket = line.windows(2).position(|pair| pair == b" [")?;
         let (who, rest) = line.split_at_checked(bracket)?;
@@ -152,7 +152,8 @@ fn seconds(cell: &[u8]) -> Option<u64> {
 impl Common {
     /// What the columns behind some lines mean; `None`: the lines are not of this format.
     pub(super) fn of(lines: &[&[u8]], otherwise: Option<Unit>) -> Option<Self> {
-        let read: Vec<Line<'_>> = lines.iter().filter_map(|line| Line::read(line)).collect();
+        let read: Vec<AccessLine<'_>> =
+            lines.iter().filter_map(|line| AccessLine::read(line)).collect();
         if read.is_empty() {
             return None;
         }
@@ -226,7 +227,7 @@ impl Common {
 
     /// The values of a line; `None`: it is not of this format.
     pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<Values<'a>> {
-        let line = Line::read(line)?;
+        let line = AccessLine::read(line)?;
         let mut values = Values::default();
         let when = if self.started { What::Start } else { What::End };
         let first = [

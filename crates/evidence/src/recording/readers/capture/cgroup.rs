@@ -1,7 +1,7 @@
 //! Cgroups: throttling by a CPU quota, reclaim at a memory limit.
 
 use super::files::Files;
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::vmstat;
 

@@ -1,7 +1,7 @@
 //! Processor time, tasks, load, pressure and interrupts.
 
 use super::files::Files;
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::proc_stat::CpuTimes;
 use hugewise_base::parse::{irq_table, loadavg, pressure, proc_stat, schedstat};

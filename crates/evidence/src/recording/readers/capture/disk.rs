@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::files::Files;
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::diskstats::{self, Disk, SECTOR_BYTES};
 

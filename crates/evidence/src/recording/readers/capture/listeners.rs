@@ -9,7 +9,7 @@ use hugewise_base::parse::unix_diag::Listener;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::{Field, Subject};
 
 /// Where a sample has listening sockets of the UNIX domain with connections that wait. There and

@@ -1,7 +1,7 @@
 //! Memory, paging, reclaim, compaction, fragmentation and shared segments.
 
 use super::files::Files;
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::readers::meminfo::{KEYS, POOL_KEYS, find};
 use crate::recording::readers::vmstat_counts::{COUNTS, ZONES};
 use crate::recording::{Field, Subject};

@@ -9,10 +9,10 @@ mod cgroup;
 mod cpu;
 mod disk;
 mod files;
-mod kept;
 pub mod listeners;
 mod memory;
 mod network;
+mod previous;
 mod process;
 pub mod sample;
 pub mod stacks;
@@ -25,12 +25,12 @@ pub(super) use cgroup::path as cgroup_path;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::files::Files;
-use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::listeners::{Owners, Waited};
+use self::previous::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
 use self::stacks::Stacks;
 use super::storage::Mounts;
-use crate::recording::base_page::Told;
+use crate::recording::base_page::SizeSource;
 use crate::recording::{Builder, Protocol, SocketState, SourceKind};
 use hugewise_base::parse::tcp_table::Row;
 use hugewise_base::parse::unix_diag::Listener;
@@ -148,7 +148,7 @@ impl Capture {
         }
         let passed_s = self.follow(&header, out);
         let page = header.page_bytes.map(Bytes);
-        page.into_iter().for_each(|page| out.base_page(Told::Stated, page));
+        page.into_iter().for_each(|page| out.base_page(SizeSource::Stated, page));
         let files = self.of_usual_size(files, out);
         settings(&files, out);
         mounts(&files, out);

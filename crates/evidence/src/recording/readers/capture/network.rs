@@ -1,7 +1,7 @@
 //! Interfaces, receiving by CPU, TCP and its sockets.
 
 use super::files::Files;
-use super::kept::Now;
+use super::previous::Now;
 use crate::recording::{Field, SocketState, Subject};
 use hugewise_base::parse::tcp_table::{self, Row};
 use hugewise_base::parse::{decimal, net_dev, snmp, softnet};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::files::Files;
-use super::kept::{COUNTERS_MAX, Now, ProcessCounts};
+use super::previous::{COUNTERS_MAX, Now, ProcessCounts};
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::pid_stat::{self, PidStat};
 use hugewise_base::parse::{decimal, pid_io, pid_status, schedstat};

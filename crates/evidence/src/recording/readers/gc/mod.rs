@@ -38,7 +38,7 @@ const NOTES: [&str; 10] = [
 
 /// What a line says. Times are in milliseconds.
 #[derive(Debug)]
-enum Line<'a> {
+enum GcLine<'a> {
     /// Brackets of an old log.
     Brackets(&'a str),
     /// A message of unified logging.
@@ -122,37 +122,37 @@ impl Reader for GcLog {
         let (time, said) = match line_of_log(line) {
             Some(found) => found,
             None if self.nested.is_open() && self.nested.goes_on(line) => {
-                (None, Line::Brackets(line))
+                (None, GcLine::Brackets(line))
             }
-            None if self.nested.has_ended() && is_detail(line) => (None, Line::Brackets(line)),
+            None if self.nested.has_ended() && is_detail(line) => (None, GcLine::Brackets(line)),
             None => match behind(line) {
-                Some(text) => (None, Line::Brackets(text)),
+                Some(text) => (None, GcLine::Brackets(text)),
                 None => return Taken::No,
             },
         };
         let at = self.at(time, out);
-        if !self.begun && !matches!(said, Line::Version(_)) {
+        if !self.begun && !matches!(said, GcLine::Version(_)) {
             self.begun = true;
             // The head of the log says it better.
-            let old = !matches!(said, Line::Message(_)) && unified(line).is_none();
+            let old = !matches!(said, GcLine::Message(_)) && unified(line).is_none();
             out.setting_unless_known(VERSION, if old { "8 or before" } else { "9 or later" });
         }
         match said {
-            Line::Brackets(text) => {
+            GcLine::Brackets(text) => {
                 let rest = self.nested.line(at, text, out);
                 // What is printed at a safepoint may come before the end of a line.
-                if let Some(Line::Safepoint(all, reach)) = rest.and_then(stopped) {
+                if let Some(GcLine::Safepoint(all, reach)) = rest.and_then(stopped) {
                     self.safepoint(at, all, reach, out);
                 }
             }
-            Line::Work(name) => self.work = dump(name),
-            Line::Message(text) => self.collections.message(at, text, out),
-            Line::Safepoint(all, reach) => {
+            GcLine::Work(name) => self.work = dump(name),
+            GcLine::Message(text) => self.collections.message(at, text, out),
+            GcLine::Safepoint(all, reach) => {
                 self.work = self.work.or_else(|| dump(line));
                 self.safepoint(at, all, reach, out);
             }
-            Line::Version(name) => out.setting(VERSION, name),
-            Line::Other => {}
+            GcLine::Version(name) => out.setting(VERSION, name),
+            GcLine::Other => {}
         }
         Taken::Yes
     }
@@ -167,7 +167,7 @@ impl Reader for GcLog {
 fn behind(line: &str) -> Option<&str> {
     let text =
         line.strip_suffix("secs]").and_then(|text| text.find("[GC ").or(text.find("[Full GC ")));
-    line.get(text?..).filter(|text| matches!(line_of_log(text), Some((_, Line::Brackets(_)))))
+    line.get(text?..).filter(|text| matches!(line_of_log(text), Some((_, GcLine::Brackets(_)))))
 }
 
 /// Whether a line may be a detail of a pause: those are set in, unless something was printed in
@@ -188,7 +188,7 @@ fn is_heap(line: &str) -> bool {
 }
 
 /// Time and event of a line; `None` when it is no line of such a log by itself.
-fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
+fn line_of_log(line: &str) -> Option<(Time, GcLine<'_>)> {
     if let Some(found) = unified(line) {
         return Some(found);
     }
@@ -196,9 +196,9 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
     let message = message.trim_start();
     let Some(inner) = message.strip_prefix('[') else {
         let said = match (version(message), stopped(message)) {
-            (Some(name), _) => Line::Version(name),
+            (Some(name), _) => GcLine::Version(name),
             (_, Some(safepoint)) => safepoint,
-            _ if NOTES.iter().any(|note| message.starts_with(note)) => Line::Other,
+            _ if NOTES.iter().any(|note| message.starts_with(note)) => GcLine::Other,
             _ => return None,
         };
         return Some((time, said));
@@ -213,7 +213,7 @@ fn line_of_log(line: &str) -> Option<(Time, Line<'_>)> {
     let sizes = inner.contains("->") || inner.contains(" secs]") || inner.contains('(');
     let known =
         beside || time.is_some() && shenandoah || notes || collection && (time.is_some() || sizes);
-    known.then_some((time, Line::Brackets(message)))
+    known.then_some((time, GcLine::Brackets(message)))
 }
 
 /// `2020-12-26T00:12:28.123+0800` on the machine's own clock.
@@ -269,7 +269,7 @@ fn version(message: &str) -> Option<&str> {
 }
 
 /// The line that JDK 8 to 16 print after each safepoint.
-fn stopped(message: &str) -> Option<Line<'_>> {
+fn stopped(message: &str) -> Option<GcLine<'_>> {
     const START: &str = "Total time for which application threads were stopped: ";
     let rest = message.trim_start().strip_prefix(START)?;
     let (all, rest) = rest.split_once(" seconds")?;
@@ -278,7 +278,7 @@ fn stopped(message: &str) -> Option<Line<'_>> {
         number(word)
     });
     let all = number(all)?;
-    Some(Line::Safepoint(all * 1000.0, reach.map(|seconds| seconds * 1000.0)))
+    Some(GcLine::Safepoint(all * 1000.0, reach.map(|seconds| seconds * 1000.0)))
 }
 
 /// Most milliseconds of an uptime: more of them are a date.
@@ -286,7 +286,7 @@ const UPTIME_MS_MAX: u64 = 100_000_000_000;
 
 /// A line of unified logging: decorations in brackets, then the message, which is one of a
 /// collection or of a safepoint.
-fn unified(line: &str) -> Option<(Time, Line<'_>)> {
+fn unified(line: &str) -> Option<(Time, GcLine<'_>)> {
     let mut rest = line.trim_start();
     if !rest.starts_with('[') {
         return None;
@@ -316,22 +316,22 @@ fn unified(line: &str) -> Option<(Time, Line<'_>)> {
     let collection = unified::is_of_collection(message);
     let said = match found {
         Some(found) => found,
-        None if message.starts_with("Entering safepoint region: ") => Line::Work(message),
-        None if decorated && version(message).is_some() => Line::Version(version(message)?),
-        None if collection => Line::Message(message),
-        None if tags => Line::Other,
+        None if message.starts_with("Entering safepoint region: ") => GcLine::Work(message),
+        None if decorated && version(message).is_some() => GcLine::Version(version(message)?),
+        None if collection => GcLine::Message(message),
+        None if tags => GcLine::Other,
         None => return None,
     };
     Some((time, said))
 }
 
 /// `Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2 ns, ...`.
-fn safepoint(message: &str) -> Option<Line<'_>> {
+fn safepoint(message: &str) -> Option<GcLine<'_>> {
     let rest = message.strip_prefix("Safepoint \"")?;
     let part = |name: &str| {
         let (_, text) = rest.split_once(name)?;
         let (word, _) = text.trim_start().split_once(" ns")?;
         number(word).map(|nanoseconds| nanoseconds / 1e6)
     };
-    Some(Line::Safepoint(part(" Total:")?, part(" Reaching safepoint:")))
+    Some(GcLine::Safepoint(part(" Total:")?, part(" Reaching safepoint:")))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::known::ROWS;
-use crate::recording::base_page::Told;
+use crate::recording::base_page::SizeSource;
 use crate::recording::readers::prelude::*;
 use crate::table::section;
 use hugewise_base::units::{Bytes, saturating_u64};
@@ -178,7 +178,7 @@ impl MemInfo {
         });
         let page = report.page_bytes.or(by_victim.map(|kib| kib * 1024.0));
         let Some(page) = page else { return };
-        out.base_page(Told::Stated, Bytes(saturating_u64(page)));
+        out.base_page(SizeSource::Stated, Bytes(saturating_u64(page)));
         for (field, pages) in report.pages {
             out.put(field, &Subject::Machine, None, pages * page);
         }

@@ -20,7 +20,7 @@ struct Victim {
 
 /// What a line of a report says.
 #[derive(Clone, Debug, PartialEq)]
-enum Said<'a> {
+enum OomLine<'a> {
     /// Who asked for memory, and the order of the block.
     Asked(&'a str, Option<f64>),
     /// A cgroup is at its limit.
@@ -69,7 +69,7 @@ fn victim(text: &str) -> Option<Victim> {
 }
 
 /// `oom-kill:constraint=CONSTRAINT_MEMCG,...,oom_memcg=/a,task_memcg=/a/b,task=java,pid=5,uid=0`.
-fn constraint(text: &str) -> Option<Said<'_>> {
+fn constraint(text: &str) -> Option<OomLine<'_>> {
     let rest = text.strip_prefix("oom-kill:constraint=CONSTRAINT_")?;
     let scope = match rest.split(',').next()? {
         "NONE" => Shortage::Machine,
@@ -82,12 +82,12 @@ fn constraint(text: &str) -> Option<Said<'_>> {
     // Some leave out what they need not show.
     let limit = between(rest, ",oom_memcg=", ",task_memcg=");
     let limit = limit.map(|path| path.split(",task=").next().unwrap_or(path));
-    Some(Said::Chosen(Victim { pid, name, ..Victim::default() }, scope, limit))
+    Some(OomLine::Chosen(Victim { pid, name, ..Victim::default() }, scope, limit))
 }
 
 /// `Memory cgroup out of memory: Kill process 5 (java) score 9 or sacrifice child`, and what says
 /// that it was done.
-fn kill(text: &str) -> Option<Said<'_>> {
+fn kill(text: &str) -> Option<OomLine<'_>> {
     const CAUSES: [(&str, Shortage); 4] = [
         ("Memory cgroup out of memory", Shortage::Cgroup),
         ("Out of memory", Shortage::Machine),
@@ -96,47 +96,49 @@ fn kill(text: &str) -> Option<Said<'_>> {
     ];
     let (start, scope) = CAUSES.into_iter().find(|(start, _)| text.starts_with(start))?;
     if text.contains("no killable processes") {
-        return Some(Said::Nobody);
+        return Some(OomLine::Nobody);
     }
     let unknown = scope == Shortage::Unknown;
     let rest = if unknown { text } else { text.get(start.len()..)?.split_once(": ")?.1 };
     let kind = |word| rest.strip_prefix(word).and_then(victim);
     if let Some(killed) = kind("Killed process ") {
-        return Some(Said::Killed(killed, scope));
+        return Some(OomLine::Killed(killed, scope));
     }
     let chosen = kind("Kill process ").or_else(|| kind("kill process "))?;
-    Some(Said::Chosen(chosen, scope, None))
+    Some(OomLine::Chosen(chosen, scope, None))
 }
 
 /// Longest name of a task (`TASK_COMM_LEN`).
 const NAME_CHARS_MAX: usize = 16;
 
-fn said(text: &str) -> Option<Said<'_>> {
+fn said(text: &str) -> Option<OomLine<'_>> {
     if let Some((who, rest)) = text.split_once(" invoked oom-killer: ") {
         let order = between(rest, "order=", ",").and_then(|order| order.parse().ok());
-        return (who.chars().count() <= NAME_CHARS_MAX).then_some(Said::Asked(who, order));
+        return (who.chars().count() <= NAME_CHARS_MAX).then_some(OomLine::Asked(who, order));
     }
     if let Some((_, limit)) = text.split_once(" killed as a result of limit of ") {
-        return text.starts_with("Task in ").then_some(Said::Limited(Some(limit.trim())));
+        return text.starts_with("Task in ").then_some(OomLine::Limited(Some(limit.trim())));
     }
     if let Some(rest) = text.strip_prefix("Memory cgroup stats for ") {
-        return Some(Said::Limited(rest.split(": ").next().map(|name| name.trim_end_matches(':'))));
+        return Some(OomLine::Limited(
+            rest.split(": ").next().map(|name| name.trim_end_matches(':')),
+        ));
     }
     if let Some((counter, rest)) = text.split_once(": usage ").filter(|(name, _)| name.len() < 16) {
         let limit = kib_behind(rest, "limit ")?;
-        return Some(Said::Usage(counter, rest.split("kB").next()?.parse().ok()?, limit));
+        return Some(OomLine::Usage(counter, rest.split("kB").next()?.parse().ok()?, limit));
     }
     if text.starts_with("Tasks in ") && text.contains("due to memory.oom.group") {
-        return Some(Said::Group);
+        return Some(OomLine::Group);
     }
     if let Some(rest) = text.strip_prefix("oom_reaper: reaped process ") {
         let mut reaped = victim(rest)?;
         // What it has now is what was left of it.
         (reaped.rss_kib, reaped.total_vm_kib) = (None, None);
-        return Some(Said::Killed(reaped, Shortage::Unknown));
+        return Some(OomLine::Killed(reaped, Shortage::Unknown));
     }
     if text.starts_with("Tasks state (memory values in pages):") || is_task_row(text) {
-        return Some(Said::Listed);
+        return Some(OomLine::Listed);
     }
     let panic = text.strip_prefix("Kernel panic - not syncing: ").unwrap_or(text);
     constraint(text).or_else(|| kill(panic))
@@ -172,13 +174,15 @@ pub(in super::super) fn may_be_own(line: &str) -> bool {
 /// Whether a message without anything before it is one of such a report: nothing else reads so.
 fn is_own(text: &str) -> bool {
     match said(text) {
-        Some(Said::Asked(..)) => text.contains("gfp_mask="),
-        Some(Said::Killed(killed, scope)) => {
+        Some(OomLine::Asked(..)) => text.contains("gfp_mask="),
+        Some(OomLine::Killed(killed, scope)) => {
             scope != Shortage::Unknown || killed.rss_kib.is_some() || text.starts_with("oom_reaper")
         }
-        Some(Said::Usage(counter, ..)) => counter.starts_with("memory") && text.contains("failcnt"),
-        Some(Said::Chosen(..) | Said::Limited(_)) => true,
-        Some(Said::Group | Said::Nobody | Said::Listed) | None => false,
+        Some(OomLine::Usage(counter, ..)) => {
+            counter.starts_with("memory") && text.contains("failcnt")
+        }
+        Some(OomLine::Chosen(..) | OomLine::Limited(_)) => true,
+        Some(OomLine::Group | OomLine::Nobody | OomLine::Listed) | None => false,
     }
 }
 
@@ -213,7 +217,9 @@ pub(in super::super) fn killed_in(text: &str) -> Option<(Shortage, String)> {
     let starts = ["Memory cgroup out of memory", "Out of memory", "Killed process ", "oom-kill:"];
     let at = starts.iter().filter_map(|start| text.find(start)).min()?;
     match said(text.get(at..)?)? {
-        Said::Killed(victim, scope) | Said::Chosen(victim, scope, _) => Some((scope, victim.name)),
+        OomLine::Killed(victim, scope) | OomLine::Chosen(victim, scope, _) => {
+            Some((scope, victim.name))
+        }
         _ => None,
     }
 }
@@ -254,7 +260,7 @@ impl Report {
     }
 
     /// Whether a line is of another report than this one.
-    fn is_over(&self, said: &Said<'_>, at: When) -> bool {
+    fn is_over(&self, said: &OomLine<'_>, at: When) -> bool {
         let other = |scope: &Shortage| {
             // These have the machine's words, too.
             let other = [Shortage::Nodes, Shortage::ByHand];
@@ -263,29 +269,31 @@ impl Report {
         };
         let done = !self.killed.is_empty();
         let over = match said {
-            Said::Asked(..) => true,
-            Said::Limited(_) => done || self.scope.is_some_and(|scope| scope != Shortage::Cgroup),
-            Said::Usage(counter, ..) => done || *counter == "memory" && self.usage,
-            Said::Chosen(_, scope, _) => done || self.chosen.is_some() || other(scope),
-            Said::Killed(_, scope) => done && !self.group || other(scope),
-            Said::Group => false,
-            Said::Listed => done || self.chosen.is_some(),
-            Said::Nobody => done || self.chosen.is_some() || self.nobody,
+            OomLine::Asked(..) => true,
+            OomLine::Limited(_) => {
+                done || self.scope.is_some_and(|scope| scope != Shortage::Cgroup)
+            }
+            OomLine::Usage(counter, ..) => done || *counter == "memory" && self.usage,
+            OomLine::Chosen(_, scope, _) => done || self.chosen.is_some() || other(scope),
+            OomLine::Killed(_, scope) => done && !self.group || other(scope),
+            OomLine::Group => false,
+            OomLine::Listed => done || self.chosen.is_some(),
+            OomLine::Nobody => done || self.chosen.is_some() || self.nobody,
         };
         over || self.when.apart_s(at).is_some_and(|apart| apart > REPORT_S)
     }
 
-    fn take(&mut self, said: Said<'_>) {
+    fn take(&mut self, said: OomLine<'_>) {
         match said {
-            Said::Asked(who, order) => {
+            OomLine::Asked(who, order) => {
                 self.asked = Some((who.to_owned(), order));
                 self.scope = order.filter(|order| *order < 0.0).map(|_| Shortage::ByHand);
             }
-            Said::Limited(name) => {
+            OomLine::Limited(name) => {
                 self.scope = Some(Shortage::Cgroup);
                 self.limited = self.limited.take().or(name.map(str::to_owned));
             }
-            Said::Usage(counter, usage, limit) => {
+            OomLine::Usage(counter, usage, limit) => {
                 self.usage = true;
                 self.scope = self.scope.or(Some(Shortage::Cgroup));
                 let reached = (usage >= limit, limit < NO_LIMIT_KIB);
@@ -293,20 +301,20 @@ impl Report {
                     self.limit = self.limit.filter(|known| known.1).or(Some((limit, reached.0)));
                 }
             }
-            Said::Chosen(victim, scope, limited) => {
+            OomLine::Chosen(victim, scope, limited) => {
                 self.chosen = Some(victim);
                 self.in_scope(scope);
                 self.limited = limited.map(str::to_owned).or(self.limited.take());
             }
-            Said::Killed(victim, scope) => {
+            OomLine::Killed(victim, scope) => {
                 self.in_scope(scope);
                 if self.killed.len() < VICTIMS_MAX {
                     self.killed.push(victim);
                 }
             }
-            Said::Group => self.group = true,
-            Said::Nobody => self.nobody = true,
-            Said::Listed => self.listed = true,
+            OomLine::Group => self.group = true,
+            OomLine::Nobody => self.nobody = true,
+            OomLine::Listed => self.listed = true,
         }
     }
 
@@ -363,7 +371,7 @@ impl Reports {
     /// Takes a message; `false` where it is of no report.
     pub(super) fn take(&mut self, text: &str, at: When, out: &mut Builder) -> bool {
         let Some(said) = said(text) else { return self.memory.take(text, out) };
-        if let Said::Killed(victim, _) = &said
+        if let OomLine::Killed(victim, _) = &said
             && text.starts_with("oom_reaper")
         {
             let known = |own: &Victim| own.pid == victim.pid;
@@ -376,7 +384,7 @@ impl Reports {
             self.end(out);
         }
         self.report.when.later(at);
-        if matches!(said, Said::Listed) {
+        if matches!(said, OomLine::Listed) {
             self.memory.take(text, out);
         }
         self.report.take(said);

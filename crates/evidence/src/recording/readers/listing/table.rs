@@ -16,7 +16,7 @@ use crate::table::{Row, table};
 /// What the rows of a table are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum ListingSubject {
     /// A part of the machine each: the sum of all rows is the machine's.
     Sum,
     /// A process, by its id and its command.
@@ -68,7 +68,7 @@ struct Difference {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) source: SourceKind,
-    kind: Kind,
+    kind: ListingSubject,
     /// The columns that name a row's subject: of each the first name that is there counts.
     subject: Vec<Names>,
     /// Columns that its heading has, all of them.
@@ -252,12 +252,12 @@ impl Table {
         }
         let mut layout = Layout { table: self, cells, width, open };
         let name = match self.kind {
-            Kind::Process => layout.part(1),
-            Kind::Program => layout.part(0),
+            ListingSubject::Process => layout.part(1),
+            ListingSubject::Program => layout.part(0),
             _ => None,
         };
         layout.open = name.map(|cell| cell.at).filter(|_| open.is_none()).or(open);
-        let named = (usize::from(self.kind == Kind::Process)..self.subject.len())
+        let named = (usize::from(self.kind == ListingSubject::Process)..self.subject.len())
             .all(|slot| layout.part(slot).is_some());
         named.then_some(layout)
     }
@@ -321,23 +321,23 @@ impl Layout {
         let name = self.slot(words, 0);
         let text = || name.map(str::to_owned);
         Some(match self.table.kind {
-            Kind::Sum => Subject::Machine,
-            Kind::Process | Kind::Program => {
-                let process = self.table.kind == Kind::Process;
+            ListingSubject::Sum => Subject::Machine,
+            ListingSubject::Process | ListingSubject::Program => {
+                let process = self.table.kind == ListingSubject::Process;
                 let slot = usize::from(process);
                 let command = program(words.get(self.part(slot)?.at..)?);
                 let pid = if process { name.map(str::parse).transpose().ok()? } else { None };
                 Some(Subject::process(pid, command)).filter(|_| !command.is_empty())?
             }
-            Kind::Container => {
+            ListingSubject::Container => {
                 let part = self.slot(words, 1).map_or(String::new(), |part| format!("/{part}"));
                 Subject::Cgroup(format!("of {}{part}", name?))
             }
-            Kind::Node => Subject::Named(format!("node {}", name?)),
-            Kind::Interface => Subject::Interface(text()?),
-            Kind::Disk => Subject::Disk(text()?),
-            Kind::Segment => Subject::Segment(text()?),
-            Kind::Named => Subject::Named(text()?),
+            ListingSubject::Node => Subject::Named(format!("node {}", name?)),
+            ListingSubject::Interface => Subject::Interface(text()?),
+            ListingSubject::Disk => Subject::Disk(text()?),
+            ListingSubject::Segment => Subject::Segment(text()?),
+            ListingSubject::Named => Subject::Named(text()?),
         })
     }
 
@@ -401,12 +401,12 @@ impl Layout {
     /// is not as it should be.
     pub(super) fn is_torn(&self, words: &[&str]) -> bool {
         let pid = self.slot(words, 0).is_some_and(|pid| pid.parse::<u32>().is_ok());
-        self.table.kind == Kind::Process && pid && self.cells.len() >= words.len() / 2
+        self.table.kind == ListingSubject::Process && pid && self.cells.len() >= words.len() / 2
     }
 
     /// Whether its values are sums over rows, told at its end.
     pub(super) fn sums(&self) -> bool {
-        self.table.kind == Kind::Sum || self.table.rows.is_some()
+        self.table.kind == ListingSubject::Sum || self.table.rows.is_some()
     }
 }
 

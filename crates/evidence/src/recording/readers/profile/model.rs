@@ -106,7 +106,7 @@ pub(super) fn unmarked<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Fram
 
 /// A row of a table: percent of all samples.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct ProfileRow<'a> {
     pub(super) own: f64,
     /// With what the function called, where the table has that.
     pub(super) within: Option<f64>,
@@ -242,7 +242,7 @@ impl Profile {
     }
 
     /// A row of a table; whether it is work in the kernel.
-    pub(super) fn row(&mut self, row: &Row<'_>) -> bool {
+    pub(super) fn row(&mut self, row: &ProfileRow<'_>) -> bool {
         self.everywhere(row.program, row.name, row.own);
         if row.kernel && is_idle(row.name) {
             self.idle += row.own;

@@ -5,7 +5,7 @@ use crate::recording::readers::prelude::*;
 use crate::recording::readers::words::percent;
 
 use super::chain::{Chain, branch};
-use super::model::{FRAMES_MAX, Profile, Row, lost};
+use super::model::{FRAMES_MAX, Profile, ProfileRow, lost};
 
 /// Blanks before a function of a chain: 12 (Linux 6.1, `tools/perf/ui/stdio/hist.c`), fewer where a
 /// report was quoted.
@@ -224,7 +224,7 @@ impl Table {
         let within = if self.children { words.shares.first().copied() } else { None };
         let program = words.program();
         let (kernel, name) = (words.kernel, words.name);
-        let work = self.profile.row(&Row { own, within, program: &program, name, kernel });
+        let work = self.profile.row(&ProfileRow { own, within, program: &program, name, kernel });
         self.chain = (work && own > 0.0).then(|| Chain::new(own, program, name));
         self.drawn = false;
         Some(())

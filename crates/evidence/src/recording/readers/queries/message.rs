@@ -84,7 +84,7 @@ pub(super) struct Message {
 
 /// What a line is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum LogLine {
     Message(Message),
     /// A part of the message before, or more of the latest one.
     Part(Level, String),
@@ -180,17 +180,17 @@ fn is_utc(time: &str) -> bool {
 }
 
 /// A line of text, and how many blanks stand behind its level: two, where nobody took one away.
-fn of_text(line: &str) -> Option<(Seen, usize)> {
+fn of_text(line: &str) -> Option<(LogLine, usize)> {
     let Some((prefix, level, gap, text)) = level(line) else {
-        return chunk(line).map(|text| (Seen::More(text), 0));
+        return chunk(line).map(|text| (LogLine::More(text), 0));
     };
     let part = matches!(level, Level::Detail | Level::Statement | Level::OtherPart);
     let seen = if part {
-        Seen::Part(level, text.trim_end().to_owned())
+        LogLine::Part(level, text.trim_end().to_owned())
     } else {
         let text = text.trim_end().to_owned();
         let (at, utc, process) = (at(prefix), is_utc(prefix), process(prefix));
-        Seen::Message(Message { at, utc, process, level, text, ..Message::default() })
+        LogLine::Message(Message { at, utc, process, level, text, ..Message::default() })
     };
     Some((seen, gap))
 }
@@ -263,14 +263,14 @@ fn of_object(object: &Map<String, Value>) -> Option<Message> {
 }
 
 /// What a line of JSON is: a record of the server, or one around a line of text.
-fn of_json(value: &Value, depth: usize) -> Option<Seen> {
+fn of_json(value: &Value, depth: usize) -> Option<LogLine> {
     match value {
         Value::Object(object) => {
-            let record = of_object(object).map(Seen::Message);
+            let record = of_object(object).map(LogLine::Message);
             let inside = || depth.checked_sub(1);
             record.or_else(|| object.values().find_map(|value| of_json(value, inside()?)))
         }
-        Value::String(text) if text.starts_with('\t') => Some(Seen::More(text.clone())),
+        Value::String(text) if text.starts_with('\t') => Some(LogLine::More(text.clone())),
         // What others quote of it has lost a blank.
         Value::String(text) => of_text(text).filter(|(_, gap)| *gap != 1).map(|(seen, _)| seen),
         _ => None,
@@ -289,22 +289,22 @@ pub(super) struct Lexer {
 
 impl Lexer {
     /// What a line is; `None`: it is none of this log.
-    pub(super) fn take(&mut self, line: &str) -> Option<Seen> {
+    pub(super) fn take(&mut self, line: &str) -> Option<LogLine> {
         if !self.row.is_empty() {
             let mut row = std::mem::take(&mut self.row);
             row.push('\n');
             row.push_str(line);
             let ends = turns(line);
-            return if ends { of_csv(&row).map(Seen::Message) } else { self.goes_on(row) };
+            return if ends { of_csv(&row).map(LogLine::Message) } else { self.goes_on(row) };
         }
         if line.starts_with([' ', '\t']) || line.is_empty() {
-            return Some(Seen::More(line.to_owned()));
+            return Some(LogLine::More(line.to_owned()));
         }
         if line.starts_with('{') {
             let value = serde_json::from_str(line).ok()?;
             let seen = of_json(&value, JSON_DEPTH_MAX);
             // What else the operator writes.
-            let other = self.json.then_some(Seen::Nothing);
+            let other = self.json.then_some(LogLine::Nothing);
             self.json |= seen.is_some();
             return seen.or(other);
         }
@@ -314,7 +314,7 @@ impl Lexer {
             let seen = match turns(line) {
                 true if ours() => self.goes_on(line.to_owned()),
                 true => None,
-                false => of_csv(line).map(Seen::Message),
+                false => of_csv(line).map(LogLine::Message),
             };
             if seen.is_some() {
                 return seen;
@@ -337,10 +337,10 @@ impl Lexer {
     }
 
     /// A row whose quotes are open, unless it is longer than any.
-    fn goes_on(&mut self, row: String) -> Option<Seen> {
+    fn goes_on(&mut self, row: String) -> Option<LogLine> {
         let fits = row.len() <= CSV_BYTES_MAX;
         self.row = if fits { row } else { String::new() };
-        fits.then_some(Seen::Nothing)
+        fits.then_some(LogLine::Nothing)
     }
 }
 
@@ -350,7 +350,7 @@ mod tests {
 
     fn message(line: &str) -> Message {
         match Lexer::default().take(line) {
-            Some(Seen::Message(message)) => message,
+            Some(LogLine::Message(message)) => message,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -405,8 +405,8 @@ mod tests {
         let mut lexer = Lexer::default();
         lexer.take(text);
         let more = lexer.take("{\"textPayload\":\"\\tpages: 5\"}");
-        assert_eq!(more, Some(Seen::More("\tpages: 5".to_owned())));
-        assert_eq!(lexer.take("{\"other\":5}"), Some(Seen::Nothing));
+        assert_eq!(more, Some(LogLine::More("\tpages: 5".to_owned())));
+        assert_eq!(lexer.take("{\"other\":5}"), Some(LogLine::Nothing));
     }
 
     #[test]
@@ -419,10 +419,10 @@ mod tests {
         let mut lexer = Lexer::default();
         assert_eq!(
             lexer.take(&format!("{head}\"statement: select \"\"a\"\",")),
-            Some(Seen::Nothing)
+            Some(LogLine::Nothing)
         );
-        assert_eq!(lexer.take("  5"), Some(Seen::Nothing));
-        let Some(Seen::Message(found)) = lexer.take(&format!("from t\"{tail}")) else {
+        assert_eq!(lexer.take("  5"), Some(LogLine::Nothing));
+        let Some(LogLine::Message(found)) = lexer.take(&format!("from t\"{tail}")) else {
             panic!("a row")
         };
         assert_eq!(found.text, "statement: select \"a\",\n  5\nfrom t");
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn chunks_of_syslog_go_on() {
         let line = "Feb  3 04:05:06 db7 postgres[77]: [4-2] #011 from t";
-        assert_eq!(Lexer::default().take(line), Some(Seen::More("  from t".to_owned())));
+        assert_eq!(Lexer::default().take(line), Some(LogLine::More("  from t".to_owned())));
         assert_eq!(Lexer::default().take("Feb  3 04:05:06 db7 app[77]: [4-1] x"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::event::{Event, Minute, QueryReader, Statements};
-use super::message::{Level, Lexer, Message, Seen};
+use super::message::{Level, Lexer, LogLine, Message};
 use crate::recording::readers::prelude::*;
 use crate::recording::readers::served::POSTGRES;
 use crate::recording::readers::statement::{SQL_TEXTS, plain};
@@ -50,7 +50,7 @@ fn error(message: &Message) -> &'static str {
 
 /// What a message says. Times are in milliseconds.
 #[derive(Debug, PartialEq)]
-enum Said<'a> {
+enum LogEntry<'a> {
     /// A statement took so long; so long to be parsed and planned.
     Took(f64, &'a str),
     Planned(f64, &'a str),
@@ -79,25 +79,25 @@ fn between(text: &str, before: &str, behind: &str) -> Option<f64> {
 }
 
 /// `duration: 5.1 ms  statement: select ...`, of several kinds.
-fn duration(text: &str) -> Option<Said<'_>> {
+fn duration(text: &str) -> Option<LogEntry<'_>> {
     let (time, rest) = text.split_once(" ms")?;
     let ms = number(time)?;
     let rest = rest.trim_start();
     if rest.is_empty() {
-        return Some(Said::Ends(ms));
+        return Some(LogEntry::Ends(ms));
     }
     let (kind, statement) = rest.split_once(':')?;
     let statement = statement.trim();
     Some(match kind.split(' ').next()? {
-        "parse" | "bind" => Said::Planned(ms, statement),
+        "parse" | "bind" => LogEntry::Planned(ms, statement),
         // Of auto_explain: the plan follows it.
-        "plan" => Said::Took(ms, statement.strip_prefix("Query Text: ")?.split("\n\t").next()?),
-        _ => Said::Took(ms, statement),
+        "plan" => LogEntry::Took(ms, statement.strip_prefix("Query Text: ")?.split("\n\t").next()?),
+        _ => LogEntry::Took(ms, statement),
     })
 }
 
 /// `process 77 still waiting for ShareLock on transaction 5 after 1000.1 ms`.
-fn lock(text: &str) -> Option<Said<'_>> {
+fn lock(text: &str) -> Option<LogEntry<'_>> {
     let (process, rest) = text.split_once(' ')?;
     let process = process.parse().ok()?;
     let (said, time) = rest.rsplit_once(" after ")?;
@@ -105,11 +105,15 @@ fn lock(text: &str) -> Option<Said<'_>> {
     let waits = said.starts_with("still waiting for ");
     let named = said.split(' ').find(|word| word.ends_with("Lock"))?;
     let lock = said.get(said.find(named)?..)?;
-    Some(if waits { Said::Waits(process, lock, ms) } else { Said::Waited(process, lock, ms) })
+    Some(if waits {
+        LogEntry::Waits(process, lock, ms)
+    } else {
+        LogEntry::Waited(process, lock, ms)
+    })
 }
 
 /// `automatic vacuum of table "a.b.c": index scans: 0 ...`, over several lines.
-fn vacuum(text: &str) -> Option<Said<'_>> {
+fn vacuum(text: &str) -> Option<LogEntry<'_>> {
     const KINDS: [&str; 2] = ["vacuum ", "analyze "];
     KINDS.iter().find(|kind| {
         text.split_once(" of table").is_some_and(|(k, _)| k.contains(kind.trim_end()))
@@ -117,7 +121,7 @@ fn vacuum(text: &str) -> Option<Said<'_>> {
     let (_, rest) = text.split_once('"')?;
     let (table, rest) = rest.split_once('"')?;
     let elapsed = between(rest, "elapsed: ", " s").or_else(|| between(rest, "elapsed ", " sec"));
-    Some(Said::Vacuum(table, elapsed.map(|s| s * 1e3), dead(rest)))
+    Some(LogEntry::Vacuum(table, elapsed.map(|s| s * 1e3), dead(rest)))
 }
 
 /// `tuples: 5 removed, 60 remain, 7 are dead but not yet removable`.
@@ -126,17 +130,17 @@ fn dead(text: &str) -> Option<f64> {
     number(before.rsplit(' ').next()?)
 }
 
-fn said(message: &Message) -> Option<Said<'_>> {
+fn said(message: &Message) -> Option<LogEntry<'_>> {
     let text = message.text.as_str();
     let after = |begins: &str| text.strip_prefix(begins);
     if let Some(rest) = after("duration: ") {
         return duration(rest);
     }
     if let Some(statement) = after("statement: ") {
-        return Some(Said::Starts(statement));
+        return Some(LogEntry::Starts(statement));
     }
     if let Some((_, statement)) = after("execute ").and_then(|rest| rest.split_once(": ")) {
-        return Some(Said::Starts(statement));
+        return Some(LogEntry::Starts(statement));
     }
     if let Some(rest) = after("process ") {
         return lock(rest);
@@ -145,19 +149,19 @@ fn said(message: &Message) -> Option<Said<'_>> {
         return vacuum(rest);
     }
     if let Some(rest) = after("checkpoints are occurring too frequently (") {
-        return number(rest.split(' ').next()?).map(|seconds| Said::Checkpoints(seconds * 1e3));
+        return number(rest.split(' ').next()?).map(|seconds| LogEntry::Checkpoints(seconds * 1e3));
     }
     if let Some(rest) = after("checkpoint starting: ") {
-        return Some(Said::CheckpointStarts(rest.trim() == "time"));
+        return Some(LogEntry::CheckpointStarts(rest.trim() == "time"));
     }
     if let Some(rest) = after("checkpoint complete: ") {
         let sync = between(rest, "sync=", " s").map(|s| s * 1e3);
-        return between(rest, "total=", " s").map(|s| Said::Checkpoint(s * 1e3, sync));
+        return between(rest, "total=", " s").map(|s| LogEntry::Checkpoint(s * 1e3, sync));
     }
     if after("temporary file: ").is_some() {
-        return number(text.rsplit_once("size ")?.1.trim()).map(Said::TemporaryFile);
+        return number(text.rsplit_once("size ")?.1.trim()).map(LogEntry::TemporaryFile);
     }
-    after("connection authorized: ").map(|_| Said::Connected)
+    after("connection authorized: ").map(|_| LogEntry::Connected)
 }
 
 /// `Process holding the lock: 4127. Wait queue: 4131, 4140.`: the first that holds it, and how many
@@ -184,13 +188,13 @@ fn kind_of_lock(lock: &str) -> String {
 pub(super) fn opens(lines: &Lines<'_>) -> Option<Log> {
     let mut lexer = Lexer::default();
     let opens = match lexer.take(lines.ahead(0))? {
-        Seen::Message(message) => {
+        LogLine::Message(message) => {
             let headed = message.level == Level::Log || message.at.is_some();
             said(&message).is_some() || lexer.is_sure() && headed
         }
-        Seen::Part(Level::Detail, text) => holder(&text).is_some(),
-        Seen::Part(..) | Seen::More(_) => false,
-        Seen::Nothing => true,
+        LogLine::Part(Level::Detail, text) => holder(&text).is_some(),
+        LogLine::Part(..) | LogLine::More(_) => false,
+        LogLine::Nothing => true,
     };
     opens.then(Log::default)
 }
@@ -254,22 +258,22 @@ impl Log {
         }
     }
 
-    fn put(&mut self, message: &Message, said: &Said<'_>, out: &mut Builder) {
+    fn put(&mut self, message: &Message, said: &LogEntry<'_>, out: &mut Builder) {
         let at = message.at;
         let event = |statement: &str, ms: Option<f64>| {
             let fingerprint = plain(statement, SQL_TEXTS);
             Event { at, utc: message.utc, ms, fingerprint, ..Event::default() }
         };
         match said {
-            Said::Took(ms, statement) => {
+            LogEntry::Took(ms, statement) => {
                 self.statements.put(POSTGRES, &event(statement, Some(*ms)), out);
             }
-            Said::Planned(ms, statement) => {
+            LogEntry::Planned(ms, statement) => {
                 let fingerprint = plain(statement, SQL_TEXTS);
                 let value = (Field::StatementPlan, at, *ms);
                 self.statements.put_of((POSTGRES, &fingerprint), value, out);
             }
-            Said::Starts(statement) => {
+            LogEntry::Starts(statement) => {
                 let event = event(statement, None);
                 match message.process.filter(|process| has_room(&self.begun, *process)) {
                     Some(process) => {
@@ -279,48 +283,50 @@ impl Log {
                     None => self.statements.put(POSTGRES, &event, out),
                 }
             }
-            Said::Ends(ms) => {
+            LogEntry::Ends(ms) => {
                 if let Some(process) = message.process {
                     self.begun_ends(process, Some(*ms), out);
                 }
             }
-            Said::TemporaryFile(bytes) if !message.statement.is_empty() => {
+            LogEntry::TemporaryFile(bytes) if !message.statement.is_empty() => {
                 let temporary = Some(*bytes);
                 let event = Event { temporary, ..event(&message.statement, None) };
                 self.statements.put(POSTGRES, &event, out);
             }
-            Said::TemporaryFile(bytes) => out.put(Field::TemporaryFile, &server(), at, *bytes),
-            Said::Waits(process, lock, ms) => {
+            LogEntry::TemporaryFile(bytes) => out.put(Field::TemporaryFile, &server(), at, *bytes),
+            LogEntry::Waits(process, lock, ms) => {
                 if has_room(&self.waiting, *process) {
                     self.waiting.insert(*process, (at, kind_of_lock(lock), *ms));
                 }
             }
-            Said::Waited(process, lock, ms) => {
+            LogEntry::Waited(process, lock, ms) => {
                 self.waiting.remove(process);
                 let lock = Subject::part(POSTGRES, &kind_of_lock(lock));
                 out.put(Field::LockWait, &lock, at, *ms);
             }
-            Said::Connected => self.connected.count((Field::ConnOpened, &server()), at, out),
-            Said::Vacuum(table, ms, dead) => {
+            LogEntry::Connected => self.connected.count((Field::ConnOpened, &server()), at, out),
+            LogEntry::Vacuum(table, ms, dead) => {
                 let table = Subject::part(POSTGRES, &format!("table {table}"));
                 out.put_known(Field::AutovacuumTime, &table, at, *ms);
                 out.put_known(Field::AutovacuumDead, &table, at, *dead);
             }
-            Said::Checkpoints(..) | Said::CheckpointStarts(..) | Said::Checkpoint(..) => {
+            LogEntry::Checkpoints(..)
+            | LogEntry::CheckpointStarts(..)
+            | LogEntry::Checkpoint(..) => {
                 self.checkpoint(at, said, out);
             }
         }
     }
 
-    fn checkpoint(&mut self, at: Option<Stamp>, said: &Said<'_>, out: &mut Builder) {
+    fn checkpoint(&mut self, at: Option<Stamp>, said: &LogEntry<'_>, out: &mut Builder) {
         match said {
-            Said::Checkpoints(apart) => out.put(Field::CheckpointsApart, &server(), at, *apart),
-            Said::CheckpointStarts(by_clock) => {
+            LogEntry::Checkpoints(apart) => out.put(Field::CheckpointsApart, &server(), at, *apart),
+            LogEntry::CheckpointStarts(by_clock) => {
                 let [timed, requested] = &mut self.checkpoints;
                 let count = if *by_clock { timed } else { requested };
                 *count = count.saturating_add(1);
             }
-            Said::Checkpoint(ms, sync) => {
+            LogEntry::Checkpoint(ms, sync) => {
                 out.put(Field::CheckpointTime, &server(), at, *ms);
                 out.put_known(Field::CheckpointSync, &server(), at, *sync);
             }
@@ -347,18 +353,18 @@ impl Reader for Log {
         }
         match self.lexer.take(line) {
             None => return Taken::No,
-            Some(Seen::Message(message)) => {
+            Some(LogLine::Message(message)) => {
                 self.message_ends(out);
                 self.open = Some(message);
             }
-            Some(Seen::Part(level, text)) => {
+            Some(LogLine::Part(level, text)) => {
                 self.open.get_or_insert_default().add_part(level, &text);
             }
-            Some(Seen::More(text)) => match &mut self.open {
+            Some(LogLine::More(text)) => match &mut self.open {
                 Some(open) => open.add_line(&text),
                 None => return Taken::No,
             },
-            Some(Seen::Nothing) => {}
+            Some(LogLine::Nothing) => {}
         }
         Taken::Yes
     }

@@ -5,7 +5,7 @@ use crate::recording::readers::prelude::*;
 
 /// What may stand in a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum HoleKind {
     /// A number.
     Number,
     /// An amount with its unit, `22 GB`; without one, bytes.
@@ -39,7 +39,7 @@ pub(super) enum Role {
 #[derive(Clone, Debug)]
 enum Piece {
     Words(&'static str),
-    Hole(Kind, Option<Field>, Option<Role>),
+    Hole(HoleKind, Option<Field>, Option<Role>),
 }
 
 /// Longest text in a hole.
@@ -59,12 +59,12 @@ pub(super) struct Template {
 
 /// What a message says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Said<'a> {
+pub(super) struct Matched<'a> {
     pub(super) values: Vec<(Field, f64)>,
     pub(super) words: Vec<(Role, &'a str)>,
 }
 
-impl Said<'_> {
+impl Matched<'_> {
     pub(super) fn word(&self, role: Role) -> Option<&str> {
         self.words.iter().find(|(of, _)| *of == role).map(|(_, word)| *word)
     }
@@ -81,15 +81,15 @@ fn hole(text: &str) -> Option<Piece> {
         _ => None,
     };
     let kind = match kind {
-        "number" | "ms" => Kind::Number,
-        "size" => Kind::Size,
-        "kib" => Kind::Kib,
-        "mib" => Kind::Mib,
-        "s" => Kind::Seconds,
-        "time" => Kind::Time,
-        "any" => Kind::Any,
-        "word" => Kind::Word,
-        _ if role.is_some() => Kind::Word,
+        "number" | "ms" => HoleKind::Number,
+        "size" => HoleKind::Size,
+        "kib" => HoleKind::Kib,
+        "mib" => HoleKind::Mib,
+        "s" => HoleKind::Seconds,
+        "time" => HoleKind::Time,
+        "any" => HoleKind::Any,
+        "word" => HoleKind::Word,
+        _ if role.is_some() => HoleKind::Word,
         _ => return None,
     };
     let known = |key| Field::ALL.iter().find(|field| field.about().key == key).copied();
@@ -114,7 +114,7 @@ impl Template {
         }
         pieces.extend((!rest.is_empty()).then_some(Piece::Words(rest)));
         let before = match pieces.first()? {
-            Piece::Hole(Kind::Word, None, Some(role)) => Some(*role),
+            Piece::Hole(HoleKind::Word, None, Some(role)) => Some(*role),
             Piece::Hole(..) => return None,
             Piece::Words(_) => None,
         };
@@ -150,9 +150,9 @@ impl Template {
     }
 
     /// What it says where its first letter is at `at`.
-    pub(super) fn said<'a>(&self, line: &'a str, at: usize) -> Option<Said<'a>> {
+    pub(super) fn said<'a>(&self, line: &'a str, at: usize) -> Option<Matched<'a>> {
         let (start, mut rest) = self.behind(line, at)?;
-        let mut said = Said::default();
+        let mut said = Matched::default();
         if let Some(role) = self.before {
             let word = line.get(..start)?.rsplit([' ', '[', '(', '"', '\'']).next()?;
             said.words.push((role, Some(word).filter(|word| !word.is_empty())?));
@@ -181,14 +181,14 @@ impl Template {
 
 /// Takes what stands in a hole, before the words that follow it: its value, its text, and the rest.
 fn filled<'a>(
-    kind: Kind,
+    kind: HoleKind,
     text: &'a str,
     next: Option<&str>,
 ) -> Option<(Option<f64>, &'a str, &'a str)> {
-    if matches!(kind, Kind::Any | Kind::Word) {
+    if matches!(kind, HoleKind::Any | HoleKind::Word) {
         let end = match (kind, next) {
             (_, Some(words)) => text.find(words)?,
-            (Kind::Word, None) => {
+            (HoleKind::Word, None) => {
                 text.find(|c: char| c.is_whitespace() || "\"',;)".contains(c)).unwrap_or(text.len())
             }
             _ => text.len(),
@@ -198,7 +198,8 @@ fn filled<'a>(
             inside = inside.trim_end_matches('.');
         }
         let fits = inside.len() <= HOLE_BYTES_MAX
-            && (kind == Kind::Any || !inside.is_empty() && !inside.contains(char::is_whitespace));
+            && (kind == HoleKind::Any
+                || !inside.is_empty() && !inside.contains(char::is_whitespace));
         return fits.then_some((None, inside, rest));
     }
     // Columns that are in line.
@@ -208,8 +209,8 @@ fn filled<'a>(
     let digits = text.get(..end)?.trim_end_matches('.');
     let (value, mut rest) = (number(digits)?, text.get(digits.len()..)?);
     let factor = match kind {
-        Kind::Seconds => 1e3,
-        Kind::Time => {
+        HoleKind::Seconds => 1e3,
+        HoleKind::Time => {
             const UNITS: [(&str, f64); 6] = [
                 ("ns", 1e-6),
                 ("us", 1e-3),
@@ -223,9 +224,9 @@ fn filled<'a>(
             rest = after;
             factor
         }
-        Kind::Kib => 1024.0,
-        Kind::Mib => f64::from(1 << 20),
-        Kind::Size => {
+        HoleKind::Kib => 1024.0,
+        HoleKind::Mib => f64::from(1 << 20),
+        HoleKind::Size => {
             let unit = rest.trim_start_matches(' ');
             let letters = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
             let (unit, after) = unit.split_at_checked(letters)?;
@@ -263,12 +264,12 @@ mod tests {
             [("64 KB", 65536.0), ("512", 512.0), ("7 bytes", 7.0), ("2Mi)", 2_097_152.0)]
         {
             assert_eq!(
-                filled(Kind::Size, text, None).and_then(|(value, ..)| value),
+                filled(HoleKind::Size, text, None).and_then(|(value, ..)| value),
                 Some(value),
                 "{text}"
             );
         }
-        assert_eq!(filled(Kind::Seconds, "30.", None).and_then(|(value, ..)| value), Some(3e4));
+        assert_eq!(filled(HoleKind::Seconds, "30.", None).and_then(|(value, ..)| value), Some(3e4));
         for wrong in ["{unknown}", "{number}", "a {number:no.field}", "a {number", "---"] {
             assert!(Template::new(wrong).is_none(), "{wrong}");
         }

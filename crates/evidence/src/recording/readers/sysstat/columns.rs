@@ -12,7 +12,7 @@ use crate::table::{Row, list, table};
 /// What the rows of a table are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum RowSubject {
     /// The machine: no column says it.
     Machine,
     /// CPUs, or `all`.
@@ -42,7 +42,7 @@ pub(super) struct Columns {
 /// A table. Where two columns have the same field, the first one counts.
 pub(super) struct Table {
     /// What its rows are about.
-    pub(super) kind: Kind,
+    pub(super) kind: RowSubject,
     /// Words that its header has, each of them.
     pub(super) marks: Vec<&'static str>,
     /// Names of the section in JSON.

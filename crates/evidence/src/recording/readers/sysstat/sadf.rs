@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 
 use super::banner;
-use super::columns::{self, Kind, TABLES, Table};
+use super::columns::{self, RowSubject, TABLES, Table};
 use super::table::is_sane;
 use super::time;
 use crate::recording::readers::json::{Bounded, VALUES_MAX};
@@ -364,33 +364,33 @@ fn put(field: Field, subject: &Subject, at: Option<Stamp>, value: f64, out: &mut
     }
 }
 
-fn subject(kind: Kind, row: &Map<String, Value>) -> Option<Subject> {
+fn subject(kind: RowSubject, row: &Map<String, Value>) -> Option<Subject> {
     let name = |key: &str| row.get(key).and_then(Value::as_str);
     match kind {
-        Kind::Machine => Some(Subject::Machine),
+        RowSubject::Machine => Some(Subject::Machine),
         // `iostat` knows the machine only.
-        Kind::Cpu if !row.contains_key("cpu") => Some(Subject::Machine),
-        Kind::Cpu => match row.get("cpu")? {
+        RowSubject::Cpu if !row.contains_key("cpu") => Some(Subject::Machine),
+        RowSubject::Cpu => match row.get("cpu")? {
             Value::String(all) if all == "all" => Some(Subject::Machine),
             Value::String(number) => number.parse().ok().map(Subject::Cpu),
             number => u32::try_from(number.as_u64()?).ok().map(Subject::Cpu),
         },
-        Kind::Disk => {
+        RowSubject::Disk => {
             let disk = name("disk-device").or_else(|| name("disk_device"))?;
             // `iostat -g` sums up groups, whose names it indents.
             (!disk.starts_with(' ')).then(|| Subject::Disk(disk.to_owned()))
         }
-        Kind::Filesystem => {
+        RowSubject::Filesystem => {
             let filesystem = name("filesystem").or_else(|| name("mountpoint"))?;
             Some(Subject::Filesystem(filesystem.to_owned()))
         }
-        Kind::Interface => Some(Subject::Interface(name("iface")?.to_owned())),
-        Kind::Process => {
+        RowSubject::Interface => Some(Subject::Interface(name("iface")?.to_owned())),
+        RowSubject::Process => {
             let id =
                 if is_thread(row) { name("TID") } else { name("PID").or_else(|| name("TGID")) };
             Some(Subject::process(Some(id?.parse().ok()?), name("cmd")?))
         }
-        Kind::Vector => None,
+        RowSubject::Vector => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::{self, Kind, PASSED_OVER, SOFT_VECTORS, Table};
+use super::columns::{self, PASSED_OVER, RowSubject, SOFT_VECTORS, Table};
 use super::words::{self, Cell};
 use crate::recording::{Builder, Field, SERIES_MAX, SeriesId, Stamp, Subject, Unit};
 
@@ -56,7 +56,7 @@ struct Value {
 
 /// Where things are in the rows of a table.
 pub(super) struct Layout {
-    kind: Kind,
+    kind: RowSubject,
     width: usize,
     subject: Option<usize>,
     command: Option<usize>,
@@ -96,7 +96,7 @@ pub(super) fn columns_of(subject: &str, names: &[&str]) -> Vec<Layout> {
     const SUBJECTS: [&str; 5] = ["CPU", "DEV", "FILESYSTEM", "IFACE", "INTR"];
     if subject == "-" {
         let marked = |table: &&Table| {
-            table.kind == Kind::Machine && table.marks.iter().all(|mark| names.contains(mark))
+            table.kind == RowSubject::Machine && table.marks.iter().all(|mark| names.contains(mark))
         };
         let tables = columns::TABLES.iter().filter(marked);
         return tables.map(|table| Layout::of(table, names)).collect();
@@ -114,15 +114,15 @@ pub(super) fn columns_of(subject: &str, names: &[&str]) -> Vec<Layout> {
     Vec::new()
 }
 
-fn subject_word(kind: Kind, word: &str) -> bool {
+fn subject_word(kind: RowSubject, word: &str) -> bool {
     match kind {
-        Kind::Machine => false,
-        Kind::Cpu => word == "CPU",
-        Kind::Disk => matches!(word, "DEV" | "Device" | "Device:"),
-        Kind::Filesystem => matches!(word, "FILESYSTEM" | "MOUNTPOINT"),
-        Kind::Interface => word == "IFACE",
-        Kind::Vector => word == "INTR",
-        Kind::Process => word == "PID" || word == "TGID",
+        RowSubject::Machine => false,
+        RowSubject::Cpu => word == "CPU",
+        RowSubject::Disk => matches!(word, "DEV" | "Device" | "Device:"),
+        RowSubject::Filesystem => matches!(word, "FILESYSTEM" | "MOUNTPOINT"),
+        RowSubject::Interface => word == "IFACE",
+        RowSubject::Vector => word == "INTR",
+        RowSubject::Process => word == "PID" || word == "TGID",
     }
 }
 
@@ -140,23 +140,23 @@ fn matches(table: &Table, words: &[&str]) -> bool {
     // 12.7 begins with CPUs.
     let last = words.last().is_some_and(|last| subject_word(table.kind, last));
     let begins = words.first().is_some_and(|first| {
-        (last && (*first == "f/s" || table.kind == Kind::Vector && cpu_of(first).is_some()))
+        (last && (*first == "f/s" || table.kind == RowSubject::Vector && cpu_of(first).is_some()))
             || own(first)
-            || (table.kind == Kind::Process && matches!(*first, "UID" | "USER"))
+            || (table.kind == RowSubject::Process && matches!(*first, "UID" | "USER"))
     });
-    let subject = matches!(table.kind, Kind::Machine | Kind::Cpu)
+    let subject = matches!(table.kind, RowSubject::Machine | RowSubject::Cpu)
         || words.iter().any(|word| subject_word(table.kind, word));
-    marked && begins && subject && (table.kind == Kind::Vector || words.iter().any(known))
+    marked && begins && subject && (table.kind == RowSubject::Vector || words.iter().any(known))
 }
 
 impl Layout {
-    fn empty(kind: Kind, words: &[&str]) -> Self {
+    fn empty(kind: RowSubject, words: &[&str]) -> Self {
         let place = |wanted: &str| words.iter().position(|word| *word == wanted);
         Self {
             kind,
             width: words.len(),
             subject: words.iter().position(|word| subject_word(kind, word)),
-            command: place("Command").filter(|_| kind == Kind::Process),
+            command: place("Command").filter(|_| kind == RowSubject::Process),
             leader: place("TGID"),
             thread: place("TID").zip(place("%CPU")),
             values: Vec::new(),
@@ -194,7 +194,7 @@ impl Layout {
                 layout.values.push(Value { cells, percent: None, target, factor });
             }
         }
-        if table.kind == Kind::Vector {
+        if table.kind == RowSubject::Vector {
             for (at, word) in words.iter().enumerate() {
                 if let Some(cpu) = cpu_of(word) {
                     let target = Target::Cpu(cpu);
@@ -217,7 +217,7 @@ impl Layout {
         if !soft && !hard {
             return None;
         }
-        let mut layout = Self::empty(Kind::Cpu, words);
+        let mut layout = Self::empty(RowSubject::Cpu, words);
         for (at, name) in names.iter().enumerate() {
             let target = Target::Vector { name: (*name).to_owned(), soft };
             let cells = vec![at + 1];
@@ -316,7 +316,7 @@ impl Layout {
     fn is_offline(&self, cells: &[&str], numbers: &[Option<f64>]) -> bool {
         let is_idle = |value: &Value| matches!(value.target, Target::Field(Field::CpuIdle));
         let one = self.subject.and_then(|at| cells.get(at)).is_some_and(|name| *name != "all");
-        self.kind == Kind::Cpu
+        self.kind == RowSubject::Cpu
             && one
             && self.values.iter().any(is_idle)
             && numbers.iter().all(|number| *number == Some(0.0))
@@ -347,7 +347,7 @@ impl Layout {
             return Ok(columns::whole(sum, percent).filter(|sum| is_sane(field, *sum)));
         }
         // pidstat says -1 where it has no permission.
-        if self.kind == Kind::Process && sum < 0.0 {
+        if self.kind == RowSubject::Process && sum < 0.0 {
             return Ok(None);
         }
         if !is_sane(field, sum) {
@@ -359,7 +359,7 @@ impl Layout {
     /// The place of the row's series, in the order of the rows before where that goes on.
     fn place(&mut self, words: &[&str], out: &mut Builder) -> Result<usize, Wrong> {
         let key = match (self.kind, self.subject.and_then(|at| words.get(at))) {
-            (Kind::Process, Some(pid)) => format!("{pid} {}", self.command_of(words)),
+            (RowSubject::Process, Some(pid)) => format!("{pid} {}", self.command_of(words)),
             (_, Some(word)) => {
                 let next = self.next;
                 if self.series.get(next).is_some_and(|(name, _)| name == word) {
@@ -402,15 +402,15 @@ impl Layout {
         let number = word.parse::<u32>().ok();
         let wrong = || Wrong::Other(format!("'{}' where a number should be", short(word)));
         match self.kind {
-            Kind::Machine => Ok(Subject::Machine),
-            Kind::Cpu if matches!(*word, "all" | "ALL") => Ok(Subject::Machine),
-            Kind::Cpu => number.map(Subject::Cpu).ok_or_else(wrong),
-            Kind::Disk => Ok(Subject::Disk((*word).to_owned())),
-            Kind::Filesystem => Ok(Subject::Filesystem((*word).to_owned())),
-            Kind::Interface => Ok(Subject::Interface((*word).to_owned())),
-            Kind::Vector if *word == "sum" => Ok(Subject::Machine),
-            Kind::Vector => Ok(Subject::Vector { name: (*word).to_owned(), cpu: None }),
-            Kind::Process => {
+            RowSubject::Machine => Ok(Subject::Machine),
+            RowSubject::Cpu if matches!(*word, "all" | "ALL") => Ok(Subject::Machine),
+            RowSubject::Cpu => number.map(Subject::Cpu).ok_or_else(wrong),
+            RowSubject::Disk => Ok(Subject::Disk((*word).to_owned())),
+            RowSubject::Filesystem => Ok(Subject::Filesystem((*word).to_owned())),
+            RowSubject::Interface => Ok(Subject::Interface((*word).to_owned())),
+            RowSubject::Vector if *word == "sum" => Ok(Subject::Machine),
+            RowSubject::Vector => Ok(Subject::Vector { name: (*word).to_owned(), cpu: None }),
+            RowSubject::Process => {
                 let pid = number.ok_or_else(wrong)?;
                 Ok(Subject::process(Some(pid), &self.command_of(words)))
             }

@@ -80,7 +80,7 @@ pub(super) struct First<'a> {
 
 /// A line of a dump.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line<'a> {
+pub(super) enum DumpLine<'a> {
     /// `2026-11-26 08:00:00`.
     At(Stamp),
     /// `4711:`, as jcmd has it.
@@ -209,7 +209,7 @@ fn object(text: &str) -> Option<Object> {
     Some(Object { address: hexadecimal(address).or_else(bare), class })
 }
 
-fn lock(line: &str) -> Option<Line<'_>> {
+fn lock(line: &str) -> Option<DumpLine<'_>> {
     const KINDS: [(&str, Relation); 7] = [
         ("waiting to lock", Relation::Enters),
         ("waiting to re-lock in wait()", Relation::Enters),
@@ -222,10 +222,10 @@ fn lock(line: &str) -> Option<Line<'_>> {
     let rest = line.trim().strip_prefix("- ")?;
     let found = KINDS.iter().find_map(|(words, relation)| {
         let object = object(rest.strip_prefix(words)?)?;
-        Some(Line::Object(*relation, object))
+        Some(DumpLine::Object(*relation, object))
     });
     const SILENT: [&str; 4] = ["None", "eliminated", "locked", "waiting"];
-    found.or_else(|| SILENT.iter().any(|word| rest.starts_with(word)).then_some(Line::Known))
+    found.or_else(|| SILENT.iter().any(|word| rest.starts_with(word)).then_some(DumpLine::Known))
 }
 
 /// `at java.base@17.0.15/java.lang.Thread.run(Thread.java:840)`: class and method.
@@ -308,45 +308,45 @@ fn is_known(line: &str) -> bool {
 }
 
 /// What a line of a dump says; `None`: it is none of a dump.
-pub(super) fn read(line: &str) -> Option<Line<'_>> {
+pub(super) fn read(line: &str) -> Option<DumpLine<'_>> {
     if line.trim().is_empty() {
-        return Some(Line::Blank);
+        return Some(DumpLine::Blank);
     }
     if is_heading(line) {
-        return Some(Line::Heading);
+        return Some(DumpLine::Heading);
     }
     if let Some(found) = first(line) {
-        return Some(Line::First(found));
+        return Some(DumpLine::First(found));
     }
     if let Some((name, state)) = numbered(line) {
         let first = First { name, is_java: true, ..First::default() };
-        return Some(Line::Numbered(first, state));
+        return Some(DumpLine::Numbered(first, state));
     }
     let text = line.trim();
     if let Some(state) = text.strip_prefix("java.lang.Thread.State: ") {
-        return State::new(state.split(' ').next()?).map(Line::State);
+        return State::new(state.split(' ').next()?).map(DumpLine::State);
     }
     if let Some(frame) = frame(line) {
-        return Some(Line::Frame(frame));
+        return Some(DumpLine::Frame(frame));
     }
     if text.starts_with("JNI global ref") {
-        return Some(Line::End);
+        return Some(DumpLine::End);
     }
     if text == "Locked ownable synchronizers:" {
-        return Some(Line::Owns);
+        return Some(DumpLine::Owns);
     }
     if text.starts_with("Found one Java-level deadlock") {
-        return Some(Line::Deadlock);
+        return Some(DumpLine::Deadlock);
     }
     let member = text.strip_prefix('"').and_then(|rest| rest.strip_suffix("\":"));
     if let Some(name) = member {
-        return Some(Line::Member(name));
+        return Some(DumpLine::Member(name));
     }
     let time = at(line).or_else(|| utc(line));
-    let simple = time.map(Line::At).or_else(|| pid(line).map(Line::Pid));
+    let simple = time.map(DumpLine::At).or_else(|| pid(line).map(DumpLine::Pid));
     simple
         .or_else(|| lock(line))
-        .or_else(|| (is_known(line) || is_version(line)).then_some(Line::Known))
+        .or_else(|| (is_known(line) || is_version(line)).then_some(DumpLine::Known))
 }
 
 #[cfg(test)]
@@ -395,7 +395,7 @@ mod tests {
             ("\t- parking to wait for  <0xe0c> (a com.shop.Stock)", Relation::Parked),
             ("\t- <0xe0c> (a com.shop.Stock)", Relation::Holds),
         ] {
-            assert_eq!(read(line), Some(Line::Object(relation, wanted.clone())), "{line}");
+            assert_eq!(read(line), Some(DumpLine::Object(relation, wanted.clone())), "{line}");
         }
         for line in [
             "\t- None",

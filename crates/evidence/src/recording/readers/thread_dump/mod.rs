@@ -17,7 +17,7 @@ pub(super) use json::read as read_json;
 
 use self::activity::Stack;
 use self::dump::Dump;
-use self::line::{First, Line};
+use self::line::{DumpLine, First};
 use super::{Lines, Reader, Taken};
 use crate::recording::{Builder, SourceKind};
 
@@ -29,15 +29,15 @@ const STRANGERS_MAX: usize = 50;
 fn starts(lines: &[&str]) -> bool {
     let ahead = |by: usize| lines.get(by).copied().unwrap_or_default();
     match line::read(ahead(0)) {
-        Some(Line::Heading) => true,
-        Some(Line::At(_)) => line::is_heading(ahead(1)),
-        Some(Line::Pid(_)) => {
+        Some(DumpLine::Heading) => true,
+        Some(DumpLine::At(_)) => line::is_heading(ahead(1)),
+        Some(DumpLine::Pid(_)) => {
             line::is_heading(ahead(1)) || line::is_heading(ahead(2)) || line::is_file(lines)
         }
         // A part of a dump: a thread with its state, or one behind another.
-        Some(Line::First(_)) => {
-            (1..=2).any(|by| matches!(line::read(ahead(by)), Some(Line::State(_) | Line::First(_))))
-        }
+        Some(DumpLine::First(_)) => (1..=2).any(|by| {
+            matches!(line::read(ahead(by)), Some(DumpLine::State(_) | DumpLine::First(_)))
+        }),
         _ => false,
     }
 }
@@ -104,47 +104,47 @@ impl Threads {
     }
 
     /// What the line says, within the dump that is read.
-    fn said(&mut self, line: Line<'_>, out: &mut Builder) {
+    fn said(&mut self, line: DumpLine<'_>, out: &mut Builder) {
         match line {
-            Line::At(at) => {
+            DumpLine::At(at) => {
                 self.end(out);
                 self.dump.at = Some(at);
             }
-            Line::Pid(pid) => {
+            DumpLine::Pid(pid) => {
                 self.end(out);
                 self.pid = Some(pid);
             }
-            Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.end(out),
-            Line::First(first) => self.thread(&first),
-            Line::Numbered(first, state) => {
+            DumpLine::Heading if !self.dump.is_empty() || self.open.is_some() => self.end(out),
+            DumpLine::First(first) => self.thread(&first),
+            DumpLine::Numbered(first, state) => {
                 self.thread(&first);
                 if let Some(stack) = self.stack() {
                     stack.state = state;
                 }
             }
-            Line::State(state) => {
+            DumpLine::State(state) => {
                 if let Some(stack) = self.stack() {
                     stack.state = Some(state);
                 }
             }
-            Line::Frame(frame) => {
+            DumpLine::Frame(frame) => {
                 if let Some(stack) = self.stack() {
                     stack.frame(frame);
                 }
             }
-            Line::Object(relation, object) => {
+            DumpLine::Object(relation, object) => {
                 if let Some(stack) = self.stack() {
                     stack.object(relation, object);
                 }
             }
-            Line::Deadlock => {
+            DumpLine::Deadlock => {
                 self.close();
                 self.dump.deadlock();
             }
-            Line::Member(name) => self.dump.member(name),
+            DumpLine::Member(name) => self.dump.member(name),
             // What follows is another listing, or the list of deadlocks.
-            Line::End => self.close(),
-            Line::Heading | Line::Owns | Line::Known | Line::Blank => {}
+            DumpLine::End => self.close(),
+            DumpLine::Heading | DumpLine::Owns | DumpLine::Known | DumpLine::Blank => {}
         }
     }
 }

@@ -80,7 +80,7 @@ impl Typed {
 
 /// The latest look at one count.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct CountSample {
     value: f64,
     /// Which of the commands showed it, and what had been slept until then.
     command: usize,
@@ -98,8 +98,8 @@ const fn sign(value: f64) -> f64 {
 
 /// The latest looks at all counts of one input.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
-    latest: BTreeMap<(usize, Field), BTreeMap<Subject, Look>>,
+pub(super) struct CountSamples {
+    latest: BTreeMap<(usize, Field), BTreeMap<Subject, CountSample>>,
     typed: Typed,
     commands: usize,
     /// Seconds that were slept between commands, all together.
@@ -112,7 +112,7 @@ pub(super) struct Looks {
 
 const DAY_S: f64 = 86_400.0;
 
-impl Looks {
+impl CountSamples {
     /// Something was typed: looks before it count as long as nothing takes an unknown time.
     pub(super) fn command(&mut self, command: &str) {
         let typed = Typed::new(command);
@@ -121,8 +121,8 @@ impl Looks {
             || watches(command).is_some();
         if !quick {
             // Who says its own age needs no clock of ours.
-            for looks in self.latest.values_mut() {
-                looks.retain(|_, look| look.age_s.is_some() || look.clock_s.is_some());
+            for samples in self.latest.values_mut() {
+                samples.retain(|_, sample| sample.age_s.is_some() || sample.clock_s.is_some());
             }
         }
         self.slept_s += self.typed.after_s + typed.before_s;
@@ -149,9 +149,9 @@ impl Looks {
     /// A part that no look showed yet was 0 when the whole was looked at, if that says its age.
     pub(super) fn absent(&mut self, host: usize, field: Field, part: &Subject, whole: &Subject) {
         let Some(of_field) = self.latest.get_mut(&(host, field)) else { return };
-        let before = of_field.get(whole).filter(|look| look.age_s.is_some()).copied();
+        let before = of_field.get(whole).filter(|sample| sample.age_s.is_some()).copied();
         if let Some(before) = before.filter(|_| !of_field.contains_key(part)) {
-            of_field.insert(part.clone(), Look { value: 0.0, ..before });
+            of_field.insert(part.clone(), CountSample { value: 0.0, ..before });
         }
     }
 
@@ -177,7 +177,7 @@ impl Looks {
         subject: &Subject,
         (value, age_s): (f64, Option<f64>),
     ) -> Option<f64> {
-        let look = Look {
+        let sample = CountSample {
             value,
             command: self.commands,
             slept_s: self.slept_s,
@@ -185,17 +185,17 @@ impl Looks {
             clock_s: self.clock_s,
         };
         let of_field = self.latest.entry((host, field)).or_default();
-        let before = of_field.insert(subject.clone(), look)?;
+        let before = of_field.insert(subject.clone(), sample)?;
         if let (Some(then), Some(now)) = (before.age_s, age_s) {
             // Tickets show the later one first, too.
             let (seconds, grown) = ((now - then).abs(), (value - before.value) * sign(now - then));
             return (seconds > 0.0 && grown >= 0.0).then(|| grown / seconds);
         }
-        let clocks = before.clock_s.zip(look.clock_s).map(|(then, now)| now - then);
-        let seconds = match (clocks, look.command == before.command) {
+        let clocks = before.clock_s.zip(sample.clock_s).map(|(then, now)| now - then);
+        let seconds = match (clocks, sample.command == before.command) {
             (Some(past), _) if past != 0.0 => past.rem_euclid(DAY_S),
             (_, true) => self.typed.within_s?,
-            (_, false) => look.slept_s - before.slept_s,
+            (_, false) => sample.slept_s - before.slept_s,
         };
         let grown = value - before.value;
         (seconds > 0.0 && grown >= 0.0).then(|| grown / seconds)
@@ -208,13 +208,13 @@ mod tests {
 
     /// Looks at one count: `Err` types, `Ok` shows.
     fn rates(steps: &[Result<f64, &str>]) -> Vec<Option<f64>> {
-        let mut looks = Looks::default();
+        let mut samples = CountSamples::default();
         let mut all = Vec::new();
         for step in steps {
             match step {
-                Err(command) => looks.command(command),
+                Err(command) => samples.command(command),
                 Ok(value) => {
-                    all.push(looks.rate(
+                    all.push(samples.rate(
                         0,
                         Field::CompactStallCount,
                         &Subject::Machine,

@@ -7,7 +7,7 @@ use crate::recording::{Field, SourceId, Subject};
 
 /// A value that was seen.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct Reading {
     /// The quantity.
     pub field: Field,
     /// Whose.
@@ -20,13 +20,13 @@ pub struct Seen {
     pub source: SourceId,
 }
 
-impl Valued for Seen {
+impl Valued for Reading {
     fn value(&self) -> f64 {
         self.value
     }
 }
 
 /// The sum of several, told as the first one's.
-pub(crate) fn sum(all: impl IntoIterator<Item = Seen>) -> Option<Seen> {
-    all.into_iter().reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
+pub(crate) fn sum(all: impl IntoIterator<Item = Reading>) -> Option<Reading> {
+    all.into_iter().reduce(|sum, more| Reading { value: sum.value + more.value, ..sum })
 }

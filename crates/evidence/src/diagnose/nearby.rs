@@ -59,11 +59,11 @@ enum Shift {
 }
 
 /// Sources whose fields were taken beside the CPU states.
-pub(super) type Aside = BTreeMap<(SourceId, Field), Beside>;
+pub(super) type Nearby = BTreeMap<(SourceId, Field), NearbySource>;
 
 /// A listing beside the source of the CPU states.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct NearbySource {
     /// How far away it is as a whole: seconds, positive for later.
     distance_s: i64,
     /// The source that it lies beside, in a word.
@@ -74,7 +74,7 @@ pub(super) struct Beside {
     values: Vec<(f64, i64)>,
 }
 
-impl Beside {
+impl NearbySource {
     /// How an evidence with this value says that it was taken aside.
     pub(super) fn said(&self, value: f64) -> String {
         let own = self.values.iter().filter(|(other, _)| *other == value).map(|(_, s)| *s);
@@ -86,12 +86,12 @@ impl Beside {
 
 /// The recording with its short listings in the moment of the source that they lie beside, and
 /// which those are. Unchanged, and not copied, where there is nothing to relate.
-pub(super) fn related(recording: &Recording) -> (Cow<'_, Recording>, Aside) {
+pub(super) fn related(recording: &Recording) -> (Cow<'_, Recording>, Nearby) {
     let found: Vec<Found> = recording.hosts.iter().map(|host| shifts(recording, host)).collect();
     let hosts = recording.hosts.iter().zip(&found);
-    let aside: Aside = hosts.flat_map(|(host, found)| beside(recording, host, found)).collect();
-    if aside.is_empty() {
-        return (Cow::Borrowed(recording), aside);
+    let nearby: Nearby = hosts.flat_map(|(host, found)| beside(recording, host, found)).collect();
+    if nearby.is_empty() {
+        return (Cow::Borrowed(recording), nearby);
     }
     let mut moved = recording.clone();
     for (host, found) in moved.hosts.iter_mut().zip(found) {
@@ -103,12 +103,12 @@ pub(super) fn related(recording: &Recording) -> (Cow<'_, Recording>, Aside) {
             }
         }
     }
-    (Cow::Owned(moved), aside)
+    (Cow::Owned(moved), nearby)
 }
 
 /// What was found of one machine, with the distance of each value.
-fn beside(recording: &Recording, host: &Host, found: &Found) -> Aside {
-    let mut aside = Aside::new();
+fn beside(recording: &Recording, host: &Host, found: &Found) -> Nearby {
+    let mut nearby = Nearby::new();
     for ((source, field), (_, reference)) in found {
         let series = host.series.get(field).into_iter().flat_map(BTreeMap::values).flatten();
         let own =
@@ -122,9 +122,9 @@ fn beside(recording: &Recording, host: &Host, found: &Found) -> Aside {
         let same = kind(*source) == kind(reference.source);
         let label = kind(reference.source).map_or("", |kind| kind.label());
         let (distance_s, key) = (reference.distance_s, (*source, *field));
-        aside.insert(key, Beside { distance_s, label, same, values });
+        nearby.insert(key, NearbySource { distance_s, label, same, values });
     }
-    aside
+    nearby
 }
 
 /// What something lies beside, and how far away.
