@@ -16,8 +16,6 @@ mod explained;
 mod joins;
 #[path = "diagnose/logged.rs"]
 mod logged;
-#[path = "diagnose/made.rs"]
-mod made;
 #[path = "diagnose/pages.rs"]
 mod pages;
 #[path = "diagnose/parts.rs"]
@@ -26,18 +24,20 @@ mod parts;
 mod put;
 #[path = "diagnose/real.rs"]
 mod real;
-#[path = "diagnose/said.rs"]
-mod said;
 #[path = "diagnose/seeds.rs"]
 mod seeds;
 #[path = "diagnose/servers.rs"]
 mod servers;
+#[path = "diagnose/single_facts.rs"]
+mod single_facts;
+#[path = "diagnose/synthetic.rs"]
+mod synthetic;
 #[path = "diagnose/threads.rs"]
 mod threads;
 #[path = "diagnose/tickets.rs"]
 mod tickets;
-#[path = "diagnose/told.rs"]
-mod told;
+#[path = "diagnose/wording.rs"]
+mod wording;
 
 use hugewise_evidence::diagnose::{
     Answer, Asked, Diagnosis, Finding, Severity, Thresholds, Verdict, diagnose,

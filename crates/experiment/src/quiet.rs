@@ -7,7 +7,7 @@ use hugewise_base::units::{Bytes, Ns};
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct MachineSample {
     /// When.
     pub at: Ns,
     /// Memory that new work could get.
@@ -34,7 +34,7 @@ pub enum State {
 pub struct Quiet<'a> {
     rule: &'a Settle,
     total: Option<Bytes>,
-    looks: Vec<Look>,
+    looks: Vec<MachineSample>,
 }
 
 impl<'a> Quiet<'a> {
@@ -44,7 +44,7 @@ impl<'a> Quiet<'a> {
     }
 
     /// One more look.
-    pub fn look(&mut self, look: Look) -> State {
+    pub fn look(&mut self, look: MachineSample) -> State {
         self.looks.push(look);
         let waited_s = self.waited_s();
         let needed_s = self.rule.still_s as f64;
@@ -144,9 +144,9 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn look(second: u64, mib: u64, collapsed: u64, busy: u64) -> Look {
+    fn look(second: u64, mib: u64, collapsed: u64, busy: u64) -> MachineSample {
         let cpu = CpuTimes { user: busy, idle: 200 * second - busy, ..CpuTimes::default() };
-        Look {
+        MachineSample {
             at: Ns(second * SECOND),
             mem_available: Some(Bytes::mib(mib)),
             collapsed: Some(collapsed),
@@ -213,8 +213,8 @@ mod tests {
     fn what_cannot_be_seen_holds_nothing_up() {
         let rule = Settle { still_s: 1, ..Settle::default() };
         let mut quiet = Quiet::new(&rule, None);
-        quiet.look(Look { at: Ns(SECOND), ..Look::default() });
-        let state = quiet.look(Look { at: Ns(2 * SECOND), ..Look::default() });
+        quiet.look(MachineSample { at: Ns(SECOND), ..MachineSample::default() });
+        let state = quiet.look(MachineSample { at: Ns(2 * SECOND), ..MachineSample::default() });
         assert_eq!(state, State::Still);
     }
 }

@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = 1;
 /// What follows for a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum ClaimResult {
     /// It moved as stated.
     Holds,
     /// It moved in the stated direction, and not as far.
@@ -43,7 +43,7 @@ pub struct Effect {
     /// Between which bounds the true movement lies, percent.
     pub interval_percent: Option<Interval>,
     /// What follows.
-    pub told: Told,
+    pub told: ClaimResult,
 }
 
 /// What follows for a hypothesis.
@@ -198,14 +198,17 @@ fn verdict(hypothesis: &Hypothesis, records: &[Record], effects: &[Effect]) -> V
             Some(Outcome::Done) | None => {}
         }
     }
-    let is_wrong = |effect: &&Effect| matches!(effect.told, Told::Fails | Told::Less);
+    let is_wrong = |effect: &&Effect| matches!(effect.told, ClaimResult::Fails | ClaimResult::Less);
     let by: Vec<String> =
         effects.iter().filter(is_wrong).map(|effect| effect.claim.key.clone()).collect();
     if !by.is_empty() {
         let goal = effects.first().map(|effect| effect.told);
-        return Verdict::Refuted { by, helps: matches!(goal, Some(Told::Less | Told::Holds)) };
+        return Verdict::Refuted {
+            by,
+            helps: matches!(goal, Some(ClaimResult::Less | ClaimResult::Holds)),
+        };
     }
-    let open = effects.iter().find(|effect| effect.told == Told::Open);
+    let open = effects.iter().find(|effect| effect.told == ClaimResult::Open);
     let ended = problems.iter().filter(|one| matches!(one, Outcome::Guarded { .. })).count();
     match open {
         // What was worst for users is not among the values.
@@ -264,16 +267,16 @@ fn moved(as_is: &[f64], changed: &[f64], level: f64) -> (Option<f64>, Option<Int
     (Some(percent(pairs.estimate())), interval)
 }
 
-fn told(stated: f64, interval: Option<Interval>) -> Told {
-    let Some(at) = interval else { return Told::Open };
+fn told(stated: f64, interval: Option<Interval>) -> ClaimResult {
+    let Some(at) = interval else { return ClaimResult::Open };
     // As if everything was to fall: what is to rise is turned round.
     let (low, high, stated) =
         if stated < 0.0 { (at.low, at.high, stated) } else { (-at.high, -at.low, -stated) };
     match (low > stated, high < 0.0) {
-        (true, true) => Told::Less,
-        (true, false) => Told::Fails,
-        (false, true) => Told::Holds,
-        (false, false) => Told::Open,
+        (true, true) => ClaimResult::Less,
+        (true, false) => ClaimResult::Fails,
+        (false, true) => ClaimResult::Holds,
+        (false, false) => ClaimResult::Open,
     }
 }
 

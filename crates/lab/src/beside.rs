@@ -2,7 +2,7 @@
 
 use crate::child::this_program;
 use crate::program::Program;
-use crate::said;
+use crate::program_output;
 use crate::session::Session;
 use crate::stranger::{self, Runner};
 use crate::talk::Talk;
@@ -182,7 +182,7 @@ fn errors_in(scratch: &Path) -> anyhow::Result<PathBuf> {
 
 /// The last line of a file that says something.
 fn last_line(file: &Path) -> Option<String> {
-    let line = said::last_lines(&said::end(file), 1);
+    let line = program_output::last_lines(&program_output::end(file), 1);
     (!line.is_empty()).then_some(line)
 }
 

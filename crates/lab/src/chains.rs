@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Why there is none, in words.
-type Seen = Result<Chains, String>;
+type SampleResult = Result<Chains, String>;
 
 /// Samples that are being taken.
 #[derive(Debug)]
 pub(super) struct Sampled {
     /// Whether something is measured from now on; dropped at the end, which wakes the thread.
     measuring: Sender<bool>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<SampleResult>,
 }
 
 impl Sampled {
@@ -48,7 +48,7 @@ impl Sampled {
     }
 
     /// What was seen.
-    pub(super) fn finish(self) -> Seen {
+    pub(super) fn finish(self) -> SampleResult {
         drop(self.measuring);
         self.thread.join().unwrap_or_else(|_| Err("the sampling thread has panicked".into()))
     }

@@ -3,7 +3,7 @@
 //! The command that undoes a change is on disk before the one that makes it is started. What a
 //! killed experiment left is undone by the next one, or by `hugewise revert --all`.
 
-use crate::said;
+use crate::program_output;
 use anyhow::{Context, bail};
 use hugewise_experiment::spec::Change;
 use hugewise_linux::trail;
@@ -164,7 +164,7 @@ fn tempfile() -> anyhow::Result<File> {
 }
 
 fn last_line(file: File) -> String {
-    let line = said::last_lines(&said::end_of(file), 1);
+    let line = program_output::last_lines(&program_output::end_of(file), 1);
     line.escape_debug().to_string().chars().take(200).collect()
 }
 

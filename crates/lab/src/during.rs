@@ -1,4 +1,4 @@
-//! The kernel's settings while a run goes on, and whether somebody else changed them.
+//! The kernel's settings during a run, and whether somebody else changed them.
 
 use hugewise_base::parse::thp_choice;
 use hugewise_experiment::check::Checked;

@@ -3,7 +3,7 @@
 //! [`engine`] runs the turns of an experiment, [`stage`] prepares the machine for one and puts it
 //! back, a [`driver`] runs the workload and measures by means of a [`run`], and [`store`] keeps
 //! what came of it. What it means is `hugewise_experiment`'s business. Nothing here prints:
-//! a [`session::Progress`] that the caller brings shows what goes on.
+//! a [`session::Progress`] that the caller brings shows what happens.
 
 mod beside;
 mod chains;
@@ -22,10 +22,10 @@ pub mod manager;
 pub mod named_program;
 mod permission;
 pub mod program;
+mod program_output;
 pub mod programs;
 pub mod redis_says;
 pub mod run;
-mod said;
 pub mod session;
 pub mod settle;
 pub mod shipped;

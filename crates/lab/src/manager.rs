@@ -1,7 +1,7 @@
 //! A manager beside a workload, as a variant asks for it.
 
 use crate::program::{MIB, Memory, Program, cpu_s};
-use crate::said;
+use crate::program_output;
 use anyhow::{Context, bail};
 use hugewise_base::stats::Histogram;
 use hugewise_base::units::Ns;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where it answers questions, below its directory, as soon as its settings are made.
 const SOCKET: &str = "control.sock";
 
-/// Whom a manager manages.
+/// The processes that a manager manages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Managed<'a> {
     /// These processes, whose end it notices.
@@ -36,7 +36,7 @@ pub struct ManagerProcess {
     program: Program,
     directory: PathBuf,
     began: Instant,
-    /// Whether it goes on when its processes have ended.
+    /// Whether it continues when its processes have ended.
     stays: bool,
 }
 
@@ -98,7 +98,7 @@ impl ManagerProcess {
         Ok(self.directory.join(SOCKET).exists())
     }
 
-    /// Whether it goes on when its processes have ended.
+    /// Whether it continues when its processes have ended.
     pub(super) const fn stays(&self) -> bool {
         self.stays
     }
@@ -110,7 +110,7 @@ impl ManagerProcess {
     }
 
     fn said(&self) -> String {
-        said::end(&self.directory.join("stderr")).trim().to_owned()
+        program_output::end(&self.directory.join("stderr")).trim().to_owned()
     }
 
     /// Whether it has ended as it should, as it does when its processes are gone; an error when it

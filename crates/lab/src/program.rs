@@ -100,18 +100,20 @@ impl Memory {
         }
         let usage = group.and_then(Group::usage).map(|usage| usage.0 as f64 / MIB);
         let root = Root::live();
-        let held: Vec<Held> = pids.iter().filter_map(|pid| Held::read(&root, *pid)).collect();
+        let held: Vec<ProcessMemory> =
+            pids.iter().filter_map(|pid| ProcessMemory::read(&root, *pid)).collect();
         Self { group: usage, ..Self::sum(&held, pids.len() > 1) }
     }
 
     /// Of all these processes; where one does not say a value, the sum is unknown.
-    fn sum(held: &[Held], shared: bool) -> Self {
-        let sum = |of: &dyn Fn(&Held) -> Option<u64>| {
+    fn sum(held: &[ProcessMemory], shared: bool) -> Self {
+        let sum = |of: &dyn Fn(&ProcessMemory) -> Option<u64>| {
             let sum = held.iter().map(of).sum::<Option<u64>>();
-            // Whoever has ended cannot be asked any more.
+            // A process that has ended cannot be asked any more.
             sum.filter(|_| !held.is_empty()).map(|bytes| bytes as f64 / MIB)
         };
-        let rollup = |one: &Held, of: fn(&SmapsEntry) -> Option<u64>| of(one.rollup.as_ref()?);
+        let rollup =
+            |one: &ProcessMemory, of: fn(&SmapsEntry) -> Option<u64>| of(one.rollup.as_ref()?);
         let private = sum(&|one| rollup(one, |rollup| rollup.private_hugetlb_bytes));
         let shared_hugetlb =
             held.iter().map(|one| rollup(one, |rollup| rollup.shared_hugetlb_bytes));
@@ -131,12 +133,12 @@ impl Memory {
 
 /// What the kernel says of one process.
 #[derive(Debug)]
-struct Held {
+struct ProcessMemory {
     status: PidStatus,
     rollup: Option<SmapsEntry>,
 }
 
-impl Held {
+impl ProcessMemory {
     /// `None` when the process has ended: it holds nothing.
     fn read(root: &Root, pid: u32) -> Option<Self> {
         let status = root.read(format!("proc/{pid}/status")).ok()?;
@@ -172,7 +174,7 @@ impl Drop for KillGroup {
                 return;
             }
             for pid in pids {
-                // Whoever is in the group was started there by the workload.
+                // A process in the group was started there by the workload.
                 let _ = kill_process(pid, Signal::KILL);
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -248,14 +250,14 @@ mod tests {
     #[test]
     fn what_one_process_does_not_say_is_unknown_of_all() {
         let rollup = "400000-7ffd0000 ---p 00000000 00:00 0 [rollup]\nAnonHugePages: 2048 kB\n";
-        let says = Held {
+        let says = ProcessMemory {
             status: PidStatus { vm_pte_bytes: Some(1 << 20), ..PidStatus::default() },
             rollup: smaps::parse(rollup.as_bytes()).value.into_iter().next(),
         };
         let alone = Memory::sum(std::slice::from_ref(&says), false);
         assert_eq!((alone.huge, alone.page_tables), (Some(2.0), Some(1.0)));
         assert_eq!((alone.rss, alone.hugetlb), (None, None));
-        let silent = Held { status: PidStatus::default(), rollup: None };
+        let silent = ProcessMemory { status: PidStatus::default(), rollup: None };
         assert_eq!(Memory::sum(&[says, silent], true), Memory::default());
         assert_eq!(Memory::sum(&[], false), Memory::default());
     }

@@ -125,7 +125,7 @@ pub enum Ask {
 pub fn ask(address: &Address, password: Option<&str>, what: Ask) -> Result<String, String> {
     let (address, password) = (address.clone(), password.map(str::to_owned));
     let (sender, receiver) = mpsc::channel();
-    // Even to look up a name may take minutes: whoever does it is left behind.
+    // Even to look up a name may take minutes: a thread that does it is left behind.
     let talk = move || {
         let said = converse(&address, password.as_deref(), what);
         // Nobody listens any more where it came too late.

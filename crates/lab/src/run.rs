@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         Access { password: None, user: self.user() }
     }
 
-    /// Whom programs of others run as; `None` where that is who runs hugewise.
+    /// The user that external programs run as; `None` where that is who runs hugewise.
     pub fn user(&self) -> Option<Nobody> {
         self.session.user()
     }
@@ -275,7 +275,7 @@ impl<'a> Run<'a> {
         self.command_as(Runner::Stranger(self.user()), program)
     }
 
-    /// The same, by whom the experiment says.
+    /// The same, by the user that the experiment names.
     pub fn command_as(&self, runner: Runner, program: &str) -> anyhow::Result<Command> {
         let mut command = self.shim(false)?;
         runner.apply(&mut command, &self.own);

@@ -17,7 +17,7 @@ pub const BEAT: Duration = Duration::from_millis(100);
 /// What programs of others have left behind is gone after so long.
 const END: Duration = Duration::from_secs(5);
 
-/// Shows a user what goes on. This crate prints nothing itself.
+/// Shows a user what happens. This crate prints nothing itself.
 pub trait Progress: std::fmt::Debug {
     /// Whether somebody watches a line that changes. A log gets none.
     fn is_watched(&self) -> bool;
@@ -29,8 +29,8 @@ pub trait Progress: std::fmt::Debug {
     fn clear(&self);
 }
 
-/// A long command: its stop flag, its progress, a directory that goes away on drop, and whom
-/// programs of others run as.
+/// A long command: its stop flag, its progress, a directory that goes away on drop, and the user
+/// that external programs run as.
 #[derive(Debug)]
 pub struct Session {
     stop: Arc<AtomicBool>,
@@ -48,7 +48,7 @@ static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// A flag that Ctrl-C and the like set.
 fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    // Who is to outlive the terminal, as by nohup, goes on.
+    // Who is to outlive the terminal, as by nohup, continues.
     let others = [SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal));
     survive_harmless().context("cannot handle signals")?;
     for signal in [SIGINT, SIGTERM, SIGABRT, SIGXCPU].into_iter().chain(others) {
@@ -85,7 +85,7 @@ impl Session {
         self.directory.path()
     }
 
-    /// Whom programs of others run as; `None` where that is who runs hugewise.
+    /// The user that external programs run as; `None` where that is who runs hugewise.
     pub fn user(&self) -> Option<Nobody> {
         self.user
     }

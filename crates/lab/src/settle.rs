@@ -5,7 +5,7 @@ use hugewise_base::exit::{self, Coded};
 use hugewise_base::parse;
 use hugewise_base::parse::proc_stat::CpuTimes;
 use hugewise_base::units::{Bytes, Ns};
-use hugewise_experiment::quiet::{Look, Quiet, State, refusals};
+use hugewise_experiment::quiet::{MachineSample, Quiet, State, refusals};
 use hugewise_experiment::record::Conditions;
 use hugewise_experiment::spec::{Noise, Settle};
 use hugewise_linux::root::Root;
@@ -68,11 +68,11 @@ fn wait(
     Ok(conditions)
 }
 
-fn look(root: &Root, began: Instant) -> Look {
+fn look(root: &Root, began: Instant) -> MachineSample {
     let text = |path| root.read_text(path).unwrap_or_default();
     let memory = parse::meminfo::parse(&text("proc/meminfo")).value;
     let vmstat = parse::vmstat::parse(&text("proc/vmstat")).value;
-    Look {
+    MachineSample {
         at: Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
         mem_available: memory.mem_available_bytes.map(Bytes),
         collapsed: vmstat.get("thp_collapse_alloc"),

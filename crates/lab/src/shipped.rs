@@ -141,7 +141,7 @@ mod tests {
                     let checked = checked.unwrap_or_else(|faults| panic!("{own}: {faults:#?}"));
                     assert!(checked.variants().len() >= variants, "{}", part.name);
                     for figure in &part.figures {
-                        // A look at memory notes all of it, and each run its peak.
+                        // A reading of memory notes all of it, and each run its peak.
                         let key = figure.key.strip_prefix("start.").unwrap_or(&figure.key);
                         let always = ["peak_cgroup_mib", "page_tables_mib", "fill_s"];
                         let known = checked.kind.metrics.contains(&key) || always.contains(&key);

@@ -62,7 +62,7 @@ pub struct Stage<'a> {
     root: Root,
     checked: &'a Checked,
     session: Session,
-    /// Only where something is changed, so that whoever may change nothing can measure, too.
+    /// Only where something is changed, so that a user who may change nothing can measure, too.
     trail: Option<Trail>,
     state_dir: PathBuf,
     manager_dir: PathBuf,
@@ -284,7 +284,7 @@ impl Drop for Stage<'_> {
     }
 }
 
-/// Gives a pool so many pages on top of those that it has: those are somebody's.
+/// Gives a pool a number of pages on top of those that it has: those are somebody's.
 fn more_pages(root: &Root, trail: &mut Trail, page: Bytes, more: u64) -> anyhow::Result<()> {
     let mut wanted = pool::PoolSize { page, node: None, pages: 0, leave: LEAVE };
     let file = wanted.file();

@@ -8,7 +8,7 @@ use std::path::Path;
 /// What [`Group`] calls that of an experiment, before its pid.
 const PREFIX: &str = "hugewise-lab-";
 
-/// Removes them. Whoever calls this holds the lock of experiments: no other one is running.
+/// Removes them. The caller holds the lock of experiments: no other one is running.
 pub fn clear(root: &Root) {
     for parent in Group::parents() {
         for name in names(&parent).filter(|name| is_of_dead(root, name)) {

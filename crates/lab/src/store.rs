@@ -59,7 +59,7 @@ impl Store {
         Ok(Self::at(directory))
     }
 
-    /// A directory that must be there already, only to be read: whoever owns it.
+    /// A directory that must be there already, only to be read: whatever user owns it.
     pub fn existing(directory: &Path) -> anyhow::Result<Self> {
         if ![PLAN, SUITE].iter().any(|plan| directory.join(plan).is_file()) {
             bail!(

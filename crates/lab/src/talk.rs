@@ -1,7 +1,7 @@
 //! A workload in a process of its own: requests to it, events from it.
 
 use crate::program::Program;
-use crate::said::lines;
+use crate::program_output::lines;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
 use hugewise_workloads::protocol::{Event, Report, Request};

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     // First of all: without its parent nobody would give its memory back.
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
     let parsed = Args::try_parse_from(args)?;
-    let mut held = Held::fill(&parsed)?;
+    let mut held = HeldMemory::fill(&parsed)?;
     if parsed.awake {
         std::thread::Builder::new().name("awake".into()).spawn(stay_awake)?;
     }
@@ -180,7 +180,7 @@ const fn key(start: u64, at: usize, page: usize, mergeable: bool) -> u64 {
 }
 
 /// The memory, and which pages of it hold the pattern.
-struct Held {
+struct HeldMemory {
     arena: Arena,
     page: usize,
     shared: bool,
@@ -192,7 +192,7 @@ struct Held {
     turns: Option<Turns>,
 }
 
-impl Held {
+impl HeldMemory {
     fn fill(args: &Args) -> anyhow::Result<Self> {
         let (len, huge) = (args.mib * MIB, huge());
         let even = len > 0 && len.is_multiple_of(huge);
@@ -289,8 +289,8 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn held(words: &[&str]) -> anyhow::Result<Held> {
-        Held::fill(&Args::try_parse_from(words)?)
+    fn held(words: &[&str]) -> anyhow::Result<HeldMemory> {
+        HeldMemory::fill(&Args::try_parse_from(words)?)
     }
 
     #[test]

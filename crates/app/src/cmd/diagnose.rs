@@ -6,15 +6,15 @@ mod freezes;
 mod input;
 mod one_host;
 mod picture;
+mod report;
 mod servers;
 mod thresholds;
-mod told;
 mod when;
 
 pub(crate) use fleet::{answer as read_of_fleet, files_of as files_of_fleet};
 pub(super) use input::{of_past, read};
 pub(super) use one_host::{OneHost, one_host, this_host};
-pub(super) use told::as_json;
+pub(super) use report::as_json;
 
 use crate::abandoned;
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
@@ -76,7 +76,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         .map(|signatures| resembled(&recording, &found, &thresholds, &signatures))
         .unwrap_or_default();
     let placement = placed(args, &recording);
-    let code = told::code(&found, placement.as_ref(), args.hosts);
+    let code = report::code(&found, placement.as_ref(), args.hosts);
     let picture = || picture::of(args, &recording, &found);
     let page = || {
         let picture = picture()?;
@@ -88,7 +88,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         return Ok(Output::text(printed, code));
     }
     if global.json {
-        let mut json = told::as_json(&found)?;
+        let mut json = report::as_json(&found)?;
         if args.signatures.is_some() {
             json["resembled"] = serde_json::to_value(&resembled)?;
         }

@@ -1,7 +1,7 @@
 //! `hugewise status --map`.
 
 use crate::cli::{Global, MapArgs};
-use crate::cmd::look;
+use crate::cmd::scan;
 use crate::exit;
 use crate::output::{Asked, Output, paint};
 use crate::render::text;
@@ -39,7 +39,7 @@ pub(crate) fn run(global: &Global, pid: u32, args: &MapArgs) -> anyhow::Result<O
         "'{}' holds copies of files, which have no page tables: '--map' needs the live machine",
         global.root.display()
     );
-    look::say_what_root_adds(
+    scan::say_what_root_adds(
         &root,
         "status --map",
         "shows programs of other users, and blocks that are held though unmapped",
@@ -81,7 +81,7 @@ pub(super) fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     let geometry = seen.machine.map_or(Geometry::X86_64, |machine| machine.geometry);
     let processes = seen.processes.unwrap_or_default();
     let found: BTreeSet<u32> = processes.iter().map(|p| p.id.pid).collect();
-    look::all_there(&BTreeSet::from([pid]), &found)?;
+    scan::all_there(&BTreeSet::from([pid]), &found)?;
     let process = processes.into_iter().find(|p| p.id.pid == pid);
     let process = process.context("the process ended")?;
     anyhow::ensure!(
@@ -91,17 +91,17 @@ pub(super) fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     let mappings = mappings(root, pid)?;
     let mut regions = Vec::new();
     let mut refused = None;
-    let open = look::scan(&mut world, &[process.id], |report, _| {
+    let open = scan::scan(&mut world, &[process.id], |report, _| {
         regions.extend_from_slice(&report.regions);
         if let ScanEnd::Refused(reason) = report.end {
             refused = Some(reason);
         }
     });
     if let Some(reason) = refused {
-        anyhow::bail!("cannot look at the pages of process {pid}: {}", look::sentence(reason));
+        anyhow::bail!("cannot look at the pages of process {pid}: {}", scan::sentence(reason));
     }
     let open = open.get(&process.id).copied();
-    let unsampled = sample.then(|| look::sample(&mut world, process.id, &mut regions));
+    let unsampled = sample.then(|| scan::sample(&mut world, process.id, &mut regions));
     let mut map = picture(&process, geometry, &mappings, &regions, open);
     if let Some(unsampled) = unsampled {
         map.notes.push(SAMPLED.to_owned());
@@ -166,7 +166,7 @@ fn picture(
     }
     let disabled = process.thp_disabled == Some(true);
     let reason = SkipReason::ThpDisabledByProgram;
-    let mut notes: Vec<_> = disabled.then(|| look::sentence(reason)).into_iter().collect();
+    let mut notes: Vec<_> = disabled.then(|| scan::sentence(reason)).into_iter().collect();
     let mut cells = drawn.iter().flat_map(|mapping: &Mapping| &mapping.cells);
     if cells.any(|cell| cell.populated > 0 && cell.held().is_none()) {
         notes.push(NOT_LOOKED_FOR.to_owned());

@@ -3,12 +3,12 @@
 use super::machine::machine;
 use super::programs::ask_manager;
 use crate::cli::{Global, ServeArgs};
-use crate::cmd::look;
+use crate::cmd::scan;
 use crate::exit;
 use crate::output::{Asked, Output};
 use crate::render::exposition::{self, Form};
-use crate::render::view::metrics::{Facts, SizeCounter, metrics};
-use crate::render::view::status::Seen;
+use crate::render::view::metrics::{MetricsInput, SizeCounter, metrics};
+use crate::render::view::status::ManagerState;
 use crate::render::view::status::values::Machine;
 use crate::say::note;
 use hugewise_base::parse;
@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     // It takes no capability to ask: only the user counts.
     if probe::privileges(&root).uid != Some(0) {
-        look::say_what_root_adds(&root, "serve --once", "asks a running manager");
+        scan::say_what_root_adds(&root, "serve --once", "asks a running manager");
     }
     // With '--json' it is that which goes to standard output.
     let standard = args.output.as_os_str() == "-";
@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Output> {
     Ok(Output::text(text.flatten().unwrap_or_default(), code))
 }
 
-fn facts(root: &Root, args: &ServeArgs, missing: &mut Vec<String>) -> Facts {
+fn facts(root: &Root, args: &ServeArgs, missing: &mut Vec<String>) -> MetricsInput {
     let seen = Live::observer(root.clone()).observe(&Ask { machine: true, ..Ask::default() });
     let sample = seen.machine.as_ref();
     let machine = sample.map(|m| machine(root, m, None)).unwrap_or_default();
@@ -54,9 +54,14 @@ fn facts(root: &Root, args: &ServeArgs, missing: &mut Vec<String>) -> Facts {
 }
 
 /// The same of a machine and a manager that are known, with what only metrics tell.
-pub(super) fn with_files(root: &Root, machine: Machine, manager: Seen, top: usize) -> Facts {
+pub(super) fn with_files(
+    root: &Root,
+    machine: Machine,
+    manager: ManagerState,
+    top: usize,
+) -> MetricsInput {
     let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
-    Facts {
+    MetricsInput {
         machine,
         page_tables: memory.ok().and_then(|memory| memory.page_tables_bytes).map(Bytes),
         sizes: sizes(root),

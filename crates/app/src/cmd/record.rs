@@ -4,9 +4,9 @@
 use super::programs::{FILE, Teller};
 use crate::cli::duration;
 use crate::cli::{Global, HISTORY_DIR, RecordArgs};
-use crate::cmd::past::{clock, parse};
+use crate::cmd::recorded::{clock, parse};
 use crate::exit::{self, coded};
-use crate::history::{Book, FrameFile, Limits, Past};
+use crate::history::{Book, FrameFile, History, Limits};
 use crate::output::Output;
 use crate::render::words::plain;
 use crate::say::{Progress, note};
@@ -90,7 +90,7 @@ pub(crate) fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<Output> 
         return Err(coded(exit::USAGE, why));
     }
     if let Some((from, file)) = args.from.as_ref().zip(args.output.as_ref()) {
-        return piece(global, args, Past::open(history)?, from, file);
+        return piece(global, args, History::open(history)?, from, file);
     }
     let (every, length) = times(args)?;
     let (target, place) = match &args.output {
@@ -179,7 +179,7 @@ fn record(
 fn piece(
     global: &Global,
     args: &RecordArgs,
-    mut past: Past,
+    mut past: History,
     from: &str,
     file: &Path,
 ) -> anyhow::Result<Output> {
@@ -191,7 +191,7 @@ fn piece(
 
 /// Writes what was recorded from a time to another one to a file.
 pub(super) fn export(
-    past: &mut Past,
+    past: &mut History,
     window: RangeInclusive<i64>,
     to: &Path,
 ) -> anyhow::Result<Done> {

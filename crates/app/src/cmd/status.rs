@@ -3,12 +3,12 @@
 use crate::cli::{Global, StatusArgs, pids};
 use crate::cmd::machine::machine;
 use crate::cmd::programs::{ask_manager, configuration, merge};
-use crate::cmd::{look, past};
+use crate::cmd::{recorded, scan};
 use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::view::status::choose::Choice;
 use crate::render::view::status::values::Recorded;
-use crate::render::view::status::{self, Seen, View};
+use crate::render::view::status::{self, ManagerState, View};
 use hugewise_base::units::{Geometry, Ns, ProcId};
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> 
     if args.past.is_meant() {
         return recorded(global, args);
     }
-    look::say_what_root_adds(
+    scan::say_what_root_adds(
         &root,
         "status",
         "sees programs of other users, and asks a running manager",
@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> 
 
 fn output(global: &Global, args: &StatusArgs, view: &View) -> anyhow::Result<Output> {
     let code = match &view.manager {
-        Seen::Absent { left } if !left.is_empty() => exit::WARNING,
+        ManagerState::Absent { left } if !left.is_empty() => exit::WARNING,
         _ if view.missing.is_empty() => exit::OK,
         _ => exit::PARTIAL,
     };
@@ -58,13 +58,13 @@ fn output(global: &Global, args: &StatusArgs, view: &View) -> anyhow::Result<Out
 /// A moment that was recorded.
 fn recorded(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
     let choice = chosen(args)?;
-    let (mut past, at) = past::open(&args.past)?;
-    let shown = past::shown_at(&mut past, at)?;
+    let (mut past, at) = recorded::open(&args.past)?;
+    let shown = recorded::shown_at(&mut past, at)?;
     let mut view = shown.view;
     view.recorded = Some(Recorded { at: shown.time, host: shown.host });
     view.missing.append(&mut past.problems);
     let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explained()).collect();
-    look::all_there(&pids, &view.processes.iter().map(|process| process.pid).collect())?;
+    scan::all_there(&pids, &view.processes.iter().map(|process| process.pid).collect())?;
     if !pids.is_empty() {
         view.processes.retain(|process| pids.contains(&process.pid));
     }
@@ -91,7 +91,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
     let samples = seen.processes.unwrap_or_default();
     let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explained()).collect();
-    look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
+    scan::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
     let ids = samples.iter().map(|p| p.id).filter(|id| pids.contains(&id.pid));
     let selection = Selection { named: (!pids.is_empty()).then(|| ids.collect()) };
 
@@ -111,7 +111,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let manager = ask_manager(root, &args.daemon, &args.state_dir, &mut missing);
 
     if root.is_live() {
-        let open = look::scan(&mut world, &shown, |report, now| state.scanned(report, now));
+        let open = scan::scan(&mut world, &shown, |report, now| state.scanned(report, now));
         missing.extend(not_scanned(&state, &open));
         world.wait_until(began + WATCH);
     } else {
@@ -190,7 +190,7 @@ fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_base::units::Addr
         *refused.entry(reason).or_default() += 1;
     }
     for (reason, n) in refused {
-        missing.push(format!("not scanned, {n} of the processes: {}", look::sentence(reason)));
+        missing.push(format!("not scanned, {n} of the processes: {}", scan::sentence(reason)));
     }
     missing
 }

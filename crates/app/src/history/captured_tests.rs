@@ -1,6 +1,6 @@
-//! Captures of earlier builds, read by [`Past`].
+//! Captures of earlier builds, read by [`History`].
 
-use super::Past;
+use super::History;
 use hugewise_scratch::Scratch;
 use serde_json::{Value, json};
 use std::fs;
@@ -27,7 +27,7 @@ fn manifest(path: &Path, value: &Value) {
 
 /// What is wrong with it, and the texts of all samples that can be read.
 fn read(path: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
-    let mut past = Past::open(path).expect("a capture");
+    let mut past = History::open(path).expect("a capture");
     let (mut problems, mut texts) = (past.problems.clone(), Vec::new());
     for moment in past.moments().to_vec() {
         match past.text(moment) {
@@ -42,10 +42,10 @@ fn read(path: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
 fn a_capture_of_an_earlier_build_is_read() {
     let scratch = Scratch::new();
     let path = captured(&scratch);
-    assert!(Past::is_recording(&path));
+    assert!(History::is_recording(&path));
     assert_eq!(read(&path), (Vec::new(), vec![SAMPLE.as_bytes().to_vec(); 2]));
     let sample = path.join("000001.zst");
-    assert!(Past::is_recording(&sample) && !Past::is_recording(&path.join("manifest.json")));
+    assert!(History::is_recording(&sample) && !History::is_recording(&path.join("manifest.json")));
     assert_eq!(read(&sample).1, [SAMPLE.as_bytes()]);
 }
 
@@ -88,14 +88,16 @@ fn a_capture_that_was_killed_is_told() {
 fn foreign_directories_and_files_are_refused() {
     let scratch = Scratch::new();
     fs::write(scratch.join("x.txt"), "x").expect("write");
-    assert!(!Past::is_recording(scratch.path()) && !Past::is_recording(&scratch.join("x.txt")));
-    let error = Past::open(scratch.path()).expect_err("no capture").to_string();
+    assert!(
+        !History::is_recording(scratch.path()) && !History::is_recording(&scratch.join("x.txt"))
+    );
+    let error = History::open(scratch.path()).expect_err("no capture").to_string();
     assert!(error.contains("nothing was recorded"), "{error}");
     let packed = zstd::bulk::compress(b"something else", 3).expect("packed");
     fs::write(scratch.join("x.zst"), packed).expect("write");
-    let error = Past::open(&scratch.join("x.zst")).expect_err("no sample").to_string();
+    let error = History::open(&scratch.join("x.zst")).expect_err("no sample").to_string();
     assert!(error.contains("it is no sample"), "{error}");
-    assert!(Past::open(&scratch.join("none")).is_err());
+    assert!(History::open(&scratch.join("none")).is_err());
 }
 
 #[test]
@@ -105,7 +107,7 @@ fn what_expands_beyond_any_sample_is_left_out_and_told() {
     // A sample's first line, and then nothing but blanks: 50 MiB in a few KiB.
     let text = [SAMPLE.as_bytes(), &vec![b' '; 50 << 20]].concat();
     fs::write(&bomb, zstd::bulk::compress(&text, 3).expect("packed")).expect("written");
-    let error = Past::open(&bomb).expect_err("no sample").to_string();
+    let error = History::open(&bomb).expect_err("no sample").to_string();
     assert!(error.contains("bytes expand to more than"), "{error}");
 }
 
@@ -138,5 +140,5 @@ fn what_is_no_file_in_a_capture_is_left_out_and_told() {
         assert!(problems.iter().any(|p| p.contains(wanted)), "{wanted}: {problems:?}");
     }
     assert_eq!(problems.len(), 33);
-    assert!(!Past::is_recording(&path.join("000003.zst")));
+    assert!(!History::is_recording(&path.join("000003.zst")));
 }

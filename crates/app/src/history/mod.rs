@@ -2,7 +2,7 @@
 //!
 //! [`FrameFile`] appends samples to a file, [`Book`] to the day files of a history, which it keeps
 //! within limits, and [`Ring`] holds the latest ones in memory until an event is written down.
-//! [`Past`] reads all of these again, any moment of them, and captures of earlier builds. The
+//! [`History`] reads all of these again, any moment of them, and captures of earlier builds. The
 //! format of a frame is in `hugewise_evidence::history`.
 
 mod captured;
@@ -16,7 +16,7 @@ mod captured_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{Moment, Past};
+pub(crate) use read::{History, SampleRef};
 pub(crate) use ring::Ring;
 pub(crate) use write::{Book, FrameFile, Limits};
 

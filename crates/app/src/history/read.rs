@@ -21,7 +21,7 @@ const PROBLEMS_MAX: usize = 32;
 
 /// A moment that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct SampleRef {
     /// When: milliseconds since 1970-01-01 UTC.
     pub(crate) at_ms: i64,
     place: At,
@@ -37,18 +37,19 @@ enum At {
 
 /// What was recorded, by moments. There is one at least.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct History {
     files: Vec<(PathBuf, File, Index)>,
     samples: Vec<PathBuf>,
-    moments: Vec<Moment>,
+    moments: Vec<SampleRef>,
     /// What is wrong with it, for the user.
     pub(crate) problems: Vec<String>,
     /// The text that was read last: mostly the next one's dictionary.
     last: Option<(At, Vec<u8>)>,
 }
 
-impl Past {
-    /// Whether [`Past::open`] is for this path: a directory with files of samples, or such a file.
+impl History {
+    /// Whether [`History::open`] is for this path: a directory with files of samples, or such
+    /// a file.
     ///
     /// A pipe is none: what is read from it to find out would be gone.
     pub(crate) fn is_recording(path: &Path) -> bool {
@@ -119,7 +120,7 @@ impl Past {
         let header = sample::header_of(&text);
         let header = header.map_err(|why| anyhow::anyhow!("it is no sample: {why}"))?;
         let place = At::Sample(self.samples.len());
-        self.moments.push(Moment { at_ms: header.at_ms, place });
+        self.moments.push(SampleRef { at_ms: header.at_ms, place });
         self.samples.push(path.to_path_buf());
         Ok(())
     }
@@ -140,7 +141,7 @@ impl Past {
             self.problems.push(format!("'{}': {moments} left out: {why}", path.display()));
         }
         let of = self.files.len();
-        let moments = whole.into_iter().map(|number| Moment {
+        let moments = whole.into_iter().map(|number| SampleRef {
             at_ms: index.places()[number].head.at_ms,
             place: At::Frame { file: of, number },
         });
@@ -150,7 +151,7 @@ impl Past {
     }
 
     /// The moments, in the order in which they were recorded.
-    pub(crate) fn moments(&self) -> &[Moment] {
+    pub(crate) fn moments(&self) -> &[SampleRef] {
         &self.moments
     }
 
@@ -163,7 +164,7 @@ impl Past {
     ///
     /// # Errors
     /// Where it is damaged, or cannot be read.
-    pub(crate) fn text(&mut self, moment: Moment) -> anyhow::Result<&[u8]> {
+    pub(crate) fn text(&mut self, moment: SampleRef) -> anyhow::Result<&[u8]> {
         if self.last.as_ref().is_none_or(|(place, _)| *place != moment.place) {
             let text = match moment.place {
                 At::Sample(number) => captured::text(&self.samples[number])?,

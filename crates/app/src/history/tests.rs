@@ -1,5 +1,5 @@
 use super::pack::{pack, unpack};
-use super::{Book, DayFile, FrameFile, Limits, Past, Ring};
+use super::{Book, DayFile, FrameFile, History, Limits, Ring};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::recording::readers::capture::sample::{Header, Writer};
 use hugewise_scratch::Scratch;
@@ -34,7 +34,7 @@ fn record(path: &Path, limits: Limits, from_ms: i64, n: u64) -> Vec<Vec<u8>> {
 
 /// All texts that can be read, and how many cannot.
 fn read(path: &Path) -> (Vec<Vec<u8>>, usize) {
-    let Ok(mut past) = Past::open(path) else { return (Vec::new(), 0) };
+    let Ok(mut past) = History::open(path) else { return (Vec::new(), 0) };
     let moments = past.moments().to_vec();
     let texts: Vec<_> =
         moments.iter().filter_map(|at| past.text(*at).ok().map(<[u8]>::to_vec)).collect();
@@ -79,7 +79,7 @@ fn what_was_recorded_is_read_back_over_midnight_and_in_any_order() {
     let texts = record(&path, LIMITS, LATE, 130);
     assert_eq!(files(&path).len(), 2, "a file a day");
     assert_eq!(read(&path), (texts.clone(), 0));
-    let mut past = Past::open(&path).expect("a history");
+    let mut past = History::open(&path).expect("a history");
     for at in [129, 0, 61, 60, 59, 119, 3] {
         let moment = past.moments()[at];
         assert_eq!(past.text(moment).expect("whole"), texts[at], "{at}");
@@ -101,7 +101,7 @@ fn a_torn_end_is_cut_off_and_the_history_goes_on() {
     texts.pop();
     texts.extend(record(&path, LIMITS, LATE + 10_000, 3));
     assert_eq!(read(&path), (texts, 0));
-    assert!(Past::open(&path).expect("a history").problems.is_empty());
+    assert!(History::open(&path).expect("a history").problems.is_empty());
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_clock_that_is_set_back_hides_nothing() {
     for (n, at_ms) in times.into_iter().enumerate() {
         book.append(&sample(at_ms, n as u64)).expect("written");
     }
-    let past = Past::open(&path).expect("a history");
+    let past = History::open(&path).expect("a history");
     let of = |at_ms: i64| past.moments()[past.at(at_ms)].at_ms;
     assert_eq!(times.map(of), times);
     assert_eq!(of(LATE + 4000), LATE + 2000);
@@ -164,7 +164,7 @@ fn a_clock_that_jumps_ahead_deletes_no_more_than_a_day() {
     for day in [0, 1, 2, 5000, 3] {
         record(&path, limits, LATE + day * day_ms, 2);
     }
-    let past = Past::open(&path).expect("a history");
+    let past = History::open(&path).expect("a history");
     let days = past.moments().iter().map(|moment| (moment.at_ms - LATE) / day_ms);
     let days: std::collections::BTreeSet<i64> = days.collect();
     assert_eq!(days.into_iter().collect::<Vec<_>>(), [2, 3, 5000]);
@@ -179,7 +179,7 @@ fn a_file_alone_is_read_as_a_history_is() {
     for text in &texts {
         file.append(text).expect("written");
     }
-    assert!(Past::is_recording(&path));
+    assert!(History::is_recording(&path));
     assert_eq!(read(&path), (texts, 0));
     assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
     let error = FrameFile::create(&path).expect_err("it is there");
@@ -211,10 +211,10 @@ fn what_came_before_an_event_is_written_to_a_file_of_its_own() {
 #[test]
 fn nothing_recorded_is_said() {
     let scratch = Scratch::new();
-    let error = Past::open(scratch.path()).expect_err("empty").to_string();
+    let error = History::open(scratch.path()).expect_err("empty").to_string();
     assert!(error.contains("hugewise record"), "{error}");
     fs::write(scratch.join("2026-11-26.1.history"), "").expect("written");
-    let error = Past::open(scratch.path()).expect_err("empty").to_string();
+    let error = History::open(scratch.path()).expect_err("empty").to_string();
     assert!(error.contains("nothing was recorded"), "{error}");
 }
 

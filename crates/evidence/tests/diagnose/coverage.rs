@@ -34,10 +34,14 @@ fn all() -> Vec<Diagnosis> {
     let seeds = [seeds::FREEZES, seeds::NFS, seeds::JAVA].into_iter();
     let slow: &[Text] = &[("slow.txt", SLOW_DISK)];
     let df: [&[Text]; 2] = [&[joins::FULL], &[joins::ROOMY]];
-    let texts =
-        made::texts().chain(servers::texts()).chain(seeds).chain([slow]).chain(df).map(of_texts);
+    let texts = synthetic::texts()
+        .chain(servers::texts())
+        .chain(seeds)
+        .chain([slow])
+        .chain(df)
+        .map(of_texts);
     real::texts()
-        .chain(told::texts())
+        .chain(single_facts::texts())
         .chain(explained::texts())
         .chain(logged::texts())
         .chain(parts::texts())

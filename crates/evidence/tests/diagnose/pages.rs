@@ -95,7 +95,7 @@ fn twins_with_other_pages_suffer_from_the_same() {
         for (one, other) in diagnosis.findings.iter().zip(&expected.findings) {
             assert_eq!(one.severity, other.severity, "{}", key(one));
         }
-        // Counts of pages are told as the kernel counts them.
+        // Counts of pages are reported as the kernel counts them.
         let swaps = |of: &Diagnosis| {
             let all = chain(found(of, "swapping"));
             let lines = all.lines().filter(|line| !line.starts_with("base pages"));

@@ -1,4 +1,5 @@
-//! Dumps of threads: who waits for whom inside of a program, and how long tasks wait for a CPU.
+//! Dumps of threads: which thread waits for which inside of a program, and how long tasks wait for
+//! a CPU.
 
 use hugewise_evidence::diagnose::{Cause, Severity, Verdict};
 

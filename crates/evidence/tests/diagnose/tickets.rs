@@ -317,7 +317,7 @@ fn requests_alone_name_the_disk() {
     assert!(remedies.iter().all(|remedy| !remedy.command.contains("IOReadBandwidth")));
 }
 
-/// What is seen above an unanswered question is told, whatever is found below it.
+/// What is seen above an unanswered question is reported, whatever is found below it.
 #[test]
 fn more_data_does_not_hide_a_symptom() {
     const SYSTEM: &str = "\

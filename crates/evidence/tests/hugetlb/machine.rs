@@ -50,7 +50,7 @@ pub(crate) fn node(node: u32, total: u64, free: u64) -> NodePool {
     NodePool { node, total, free, surplus: Some(0), memory_free: Some(Bytes(30 * GIB)) }
 }
 
-/// Processes `first..first + count` of a program, each with so many KiB of page tables.
+/// Processes `first..first + count` of a program, each with a number of KiB of page tables.
 pub(crate) fn run(
     facts: &mut Facts,
     name: &str,

@@ -125,7 +125,7 @@ fn pages_in_use_are_kept_and_counted_once() {
     assert_eq!((found.others_pages, found.needed_pages, found.target_pages), (10, 82, 100));
     let shrunk = plan(&facts, &Inputs { shrink: true, ..Inputs::default() });
     assert_eq!(only(&shrunk).target_pages, 82);
-    // A described program is one more: whoever holds pages now is somebody else.
+    // A described program is one more: the program that holds pages now is another.
     let asked = plan(&facts, &sga(&[73 * 2 * MIB], 0));
     assert_eq!((only(&asked).others_pages, only(&asked).needed_pages), (82, 155));
 }

@@ -125,7 +125,7 @@ pub fn judge(tried: &[Step], around: &Around) -> Judged {
     let lowest = unserved.iter().map(|step| step.rate_per_s).min_by(f64::total_cmp);
     let near = |step: &&&Step| lowest.is_some_and(|low| step.rate_per_s <= NEAR_LIMIT * low);
     let near: Vec<&Step> = unserved.iter().filter(near).copied().collect();
-    let seen = Seen { served: &served, unserved: &near, all: tried, before: &around.before };
+    let seen = Rates { served: &served, unserved: &near, all: tried, before: &around.before };
     let mut resources = seen.resources(shares.as_ref(), others.as_ref());
     resources.sort_by(|a, b| first_full(a).total_cmp(&first_full(b)));
     let full = resources.iter().find(|one| one.full).cloned();
@@ -168,7 +168,7 @@ fn first_full(one: &ResourceUse) -> f64 {
 }
 
 /// The rates by what became of them.
-struct Seen<'a> {
+struct Rates<'a> {
     served: &'a [&'a Step],
     /// Those near the limit.
     unserved: &'a [&'a Step],
@@ -176,7 +176,7 @@ struct Seen<'a> {
     before: &'a Before,
 }
 
-impl Seen<'_> {
+impl Rates<'_> {
     fn resources(&self, shares: Option<&Shares<'_>>, others: Option<&Others>) -> Vec<ResourceUse> {
         let used = self.all.iter().flat_map(|step| &step.used);
         let resources: BTreeSet<&Resource> = used.map(|used| &used.resource).collect();

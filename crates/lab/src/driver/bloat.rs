@@ -1,7 +1,7 @@
 //! Programs that bloat at once under huge pages: made-up ones, and ones of Debian.
 
 use super::common;
-use super::held::Held;
+use super::filled_program::FilledProgram;
 use crate::run::{Run, key};
 use anyhow::bail;
 use hugewise_experiment::kinds::{Bloat, Shape, Zeros};
@@ -52,7 +52,7 @@ fn drive(
     check_huge: bool,
 ) -> anyhow::Result<()> {
     let name = run.kind().name;
-    let mut program = Held::start(run, name, command)?;
+    let mut program = FilledProgram::start(run, name, command)?;
     let memory = run.memory("at_once", program.pid());
     if check_huge {
         common::check_huge(run, name, &memory)?;

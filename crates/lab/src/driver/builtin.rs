@@ -61,8 +61,8 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str, time: Duration) -> a
     Ok(())
 }
 
-/// The second phase: it gives a part of its memory back. Whoever gives the rest of its huge pages
-/// back has the time that a manager has; then it is measured again.
+/// The second phase: it gives a part of its memory back. The manager that gives the rest of its
+/// huge pages back has the time that a manager has; then it is measured again.
 fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
     run.step("giving memory back")?;
     talk.request(Request::Change)?;

@@ -3,8 +3,8 @@
 use super::common;
 use crate::manager::ManagerProcess;
 use crate::program::{MIB, Program, cpu_of_tree_s};
+use crate::program_output;
 use crate::run::Run;
-use crate::said;
 use crate::session::BEAT;
 use crate::stranger::Runner;
 use anyhow::bail;
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 /// A manager notices within this time that its process has ended: it looks for processes every
 /// five seconds, and a busy machine delays it.
 const MOMENT: Duration = Duration::from_secs(15);
-/// The first look at a program's memory; each further one after twice the time: a look takes the
-/// program's lock.
+/// The first reading of a program's memory; each further one after twice the time: a reading takes
+/// the program's lock.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 /// Lines of its errors that are repeated when it fails.
 const SAID: usize = 5;
@@ -51,7 +51,7 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
     let ended = wait(params, run, &program, &mut manager, began)?;
     let status = program.0.wait()?;
     if !is_ok(status.code(), &params.ok_codes) {
-        let said = said::last_lines(&said::end(&err), SAID);
+        let said = program_output::last_lines(&program_output::end(&err), SAID);
         let colon = if said.is_empty() { "" } else { ": " };
         bail!("{name} ended with {status}{colon}{said}");
     }
@@ -68,7 +68,7 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
         None => run.note(format!("{name} ended before its memory was inspected")),
     }
     if params.read == Output::Json {
-        let values = output::last_line(&said::end(&out))?;
+        let values = output::last_line(&program_output::end(&out))?;
         if let Some(own) = run.kind().metrics.iter().find(|own| values.contains_key(**own)) {
             bail!("{name} prints '{own}', which hugewise measures itself: use another name");
         }

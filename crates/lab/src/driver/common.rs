@@ -3,8 +3,8 @@
 use crate::environment::Environment;
 use crate::manager::ManagerProcess;
 use crate::program::{Memory, Program};
+use crate::program_output;
 use crate::run::Run;
-use crate::said;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
 use hugewise_experiment::kind::{Kind, Source};
@@ -90,7 +90,7 @@ pub(super) fn note_closed_loop(run: &mut Run<'_>) {
 
 /// The last lines of a server's log.
 pub(super) fn log_end(log: &Path) -> String {
-    format!("'{}'", said::last_lines(&said::end(log), 3))
+    format!("'{}'", program_output::last_lines(&program_output::end(log), 3))
 }
 
 /// How long khugepaged and a manager may work before something is measured: the same for every

@@ -10,7 +10,7 @@ use filled::{Filled, Timed};
 use hugewise_experiment::kinds::{Demo, DemoScenario};
 use std::time::{Duration, Instant};
 
-/// Reads and small mappings take turns, in slices of so many seconds.
+/// Reads and small mappings take turns, in slices of some seconds.
 const SLICE_S: f64 = 0.5;
 
 /// Runs it once.

@@ -2,8 +2,8 @@
 
 use super::{builtin, common};
 use crate::program::{Program, Used};
+use crate::program_output;
 use crate::run::Run;
-use crate::said;
 use crate::talk::Talk;
 use anyhow::{Context, bail};
 use hugewise_experiment::kinds::{Collector, Java};
@@ -29,7 +29,7 @@ pub(super) fn drive(params: &Java, run: &mut Run<'_>) -> anyhow::Result<()> {
     let pid = talk.program.pid();
     let memory = run.holds(pid);
     common::check_huge(run, "java", &memory)?;
-    // Where the pool has no room for the heap, the JVM goes on without a word.
+    // Where the pool has no room for the heap, the JVM continues without a word.
     let hugetlb = || memory.hugetlb.context("how much of java is in HugeTLB pages is unknown");
     if params.large_pages && hugetlb()? < params.live_mib as f64 {
         bail!(
@@ -79,7 +79,10 @@ fn compile(run: &Run<'_>) -> anyhow::Result<()> {
     if status.success() {
         return Ok(());
     }
-    bail!("javac ended with {status}: {}", said::last_lines(&said::end(&log), 5))
+    bail!(
+        "javac ended with {status}: {}",
+        program_output::last_lines(&program_output::end(&log), 5)
+    )
 }
 
 fn command(params: &Java, run: &Run<'_>) -> anyhow::Result<Command> {

@@ -6,7 +6,7 @@ mod command;
 mod common;
 mod demo;
 mod diagnose;
-mod held;
+mod filled_program;
 mod http;
 mod java;
 mod load;

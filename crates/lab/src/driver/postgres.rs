@@ -8,8 +8,8 @@ mod server;
 
 use super::common;
 use crate::program::{Program, cpu_of_trees_s};
+use crate::program_output::whole;
 use crate::run::Run;
-use crate::said::whole;
 use crate::session::BEAT;
 use crate::stranger;
 use anyhow::{Context, bail};
@@ -62,7 +62,7 @@ fn bench(run: &Run<'_>, server: &Server) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// pgbench as a load of so many seconds.
+/// pgbench as a load of a number of seconds.
 fn load(
     params: &Postgres,
     run: &Run<'_>,

@@ -1,6 +1,6 @@
 //! How fast well-used base pages become huge.
 
-use super::held::Held;
+use super::filled_program::FilledProgram;
 use crate::run::Run;
 use anyhow::Context;
 use hugewise_experiment::kinds::{Later, Meanwhile, Promote};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// All is huge above this, percent: the ends of mappings are nobody's region.
 const ALL_PERCENT: f64 = 99.0;
-/// A look takes the program's lock and time that grows with its size, so there are fewer the
+/// A reading takes the program's lock and time that grows with its size, so there are fewer the
 /// longer it takes: one after each fiftieth of the time so far, within these.
 const LOOKS: u32 = 50;
 const LOOK_MIN: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ pub(super) fn drive(params: &Promote, run: &mut Run<'_>) -> anyhow::Result<()> {
         arguments.push("--awake");
     }
     let mib = params.mib;
-    let mut held = Held::hold(run, mib, &arguments)?;
+    let mut held = FilledProgram::hold(run, mib, &arguments)?;
     let began = Instant::now();
     let mut manager = run.manage(&[held.pid()])?;
     let limit = Duration::from_secs(params.limit_s);

@@ -1,6 +1,6 @@
 //! How fast memory comes back that a program dropped and huge pages hold.
 
-use super::held::Held;
+use super::filled_program::FilledProgram;
 use super::rest::need;
 use crate::run::Run;
 use anyhow::{Context, ensure};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) fn drive(params: &Recover, run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("filling")?;
     let mib = params.mib;
-    let mut held = Held::hold(run, mib, &["--advise", "huge"])?;
+    let mut held = FilledProgram::hold(run, mib, &["--advise", "huge"])?;
     let huge = run.holds(held.pid()).huge;
     let huge = huge.context("how much of the program is huge is unknown")?;
     ensure!(

@@ -1,6 +1,6 @@
 //! What a manager costs at rest, when everything that it may do is done.
 
-use super::held::Held;
+use super::filled_program::FilledProgram;
 use crate::manager::ManagerProcess;
 use crate::run::Run;
 use anyhow::Context;
@@ -15,7 +15,7 @@ pub(super) fn drive(params: &Rest, run: &mut Run<'_>) -> anyhow::Result<()> {
         Advise::None => &[],
     };
     let mib = params.mib;
-    let mut held = Held::hold(run, mib, advice)?;
+    let mut held = FilledProgram::hold(run, mib, advice)?;
     let mut manager = need(run.manage(&[held.pid()])?)?;
     run.step("the manager works")?;
     run.sleep(Duration::from_secs(run.experiment().manage_s))?;

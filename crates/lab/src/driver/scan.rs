@@ -1,7 +1,7 @@
 //! What it costs to find out how well memory is used: hugewise's scan against reading pagemap and
 //! smaps.
 
-use super::held::Held;
+use super::filled_program::FilledProgram;
 use crate::run::Run;
 use anyhow::{Context, ensure};
 use hugewise_base::stats::median;
@@ -30,7 +30,7 @@ pub(super) fn drive(params: &Scan, run: &mut Run<'_>) -> anyhow::Result<()> {
         Fill::Dense => &[],
     };
     let mib = params.mib;
-    let mut held = Held::hold(run, mib, fill)?;
+    let mut held = FilledProgram::hold(run, mib, fill)?;
     run.step("scanning")?;
     let mut eye = Eye::open(held.pid(), params.method)?;
     let size = (eye.range.end - eye.range.start) as f64 / GIB;
@@ -40,7 +40,7 @@ pub(super) fn drive(params: &Scan, run: &mut Run<'_>) -> anyhow::Result<()> {
         let began = thread_cpu_time_ns();
         let seen = eye.look()?;
         let cost = (thread_cpu_time_ns() - began) as f64 / 1e6;
-        // A look that sees nothing costs nothing, either.
+        // A scan that sees nothing costs nothing, either.
         ensure!(seen > 0, "a look at the program's memory found none of it");
         costs.push(cost / size);
     }

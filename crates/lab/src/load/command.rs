@@ -3,7 +3,7 @@
 use super::foreign::Foreign;
 use super::progress::{Beat, Progress};
 use crate::named_program;
-use crate::said;
+use crate::program_output;
 use crate::stranger::{self, Runner};
 use anyhow::{Context, bail};
 use hugewise_base::units::Ns;
@@ -66,7 +66,7 @@ pub(super) fn run(
     })?;
     let status = tool.attend(profile.time(), Duration::from_secs(spec.longest_s), beat)?;
     let ran = Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    let said = || match said::last_lines(&said::end(&output), SAID) {
+    let said = || match program_output::last_lines(&program_output::end(&output), SAID) {
         said if said.is_empty() => "it said nothing".to_owned(),
         said => format!("it said: {said}"),
     };
@@ -104,8 +104,8 @@ struct Version {
     path: PathBuf,
 }
 
-/// The files that a pattern names, where no directory below the given one is a link: whoever wrote
-/// them might lead elsewhere.
+/// The files that a pattern names, where no directory below the given one is a link: the process
+/// that wrote them might lead elsewhere.
 fn versions(folder: &Path, pattern: &str) -> Vec<Version> {
     let absolute = pattern.strip_prefix('/');
     let folder = if absolute.is_some() { Path::new("/") } else { folder };

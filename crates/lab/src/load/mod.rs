@@ -4,16 +4,16 @@
 
 mod command;
 mod foreign;
-mod own;
+mod generator;
 mod progress;
 mod tools;
 
 #[cfg(test)]
 mod tests;
 
+use generator::Door;
 use hugewise_experiment::load::{LoadResult, LoadSpec, Tool};
 use hugewise_linux::nobody::Nobody;
-use own::Door;
 pub use progress::{BEAT, Beat, Progress};
 use std::fmt;
 
@@ -22,7 +22,7 @@ use std::fmt;
 pub struct Access {
     /// What Redis wants to hear first.
     pub password: Option<String>,
-    /// Whom a generator of others runs as; `None`: who runs hugewise.
+    /// The user that an external generator runs as; `None`: who runs hugewise.
     pub user: Option<Nobody>,
 }
 
@@ -42,7 +42,7 @@ pub fn run(spec: &LoadSpec, access: &Access, beat: &mut Beat<'_>) -> anyhow::Res
         Tool::Own => {
             let (target, profile) = spec.check()?;
             let door = Door { target, password: access.password.clone() };
-            own::run(spec, &door, &profile, beat)
+            generator::run(spec, &door, &profile, beat)
         }
     }
 }

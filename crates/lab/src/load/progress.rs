@@ -3,7 +3,7 @@
 use hugewise_base::units::Ns;
 use std::time::Duration;
 
-/// How often a run says where it is, and looks whether it should go on.
+/// How often a run says where it is, and checks whether it should continue.
 pub const BEAT: Duration = Duration::from_millis(100);
 
 /// Where a run is.
@@ -30,5 +30,5 @@ impl Progress {
     }
 }
 
-/// Told where the run is; its error ends the run.
+/// Is called with where the run is; its error ends the run.
 pub type Beat<'a> = dyn FnMut(Progress) -> anyhow::Result<()> + 'a;

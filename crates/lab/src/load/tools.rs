@@ -2,7 +2,7 @@
 
 use super::foreign::Foreign;
 use super::progress::Beat;
-use crate::said;
+use crate::program_output;
 use crate::stranger::{self, Runner};
 use anyhow::{Context, anyhow, bail};
 use hugewise_experiment::load::gatling::{self, ARGS, LOG, PROGRAM, RESULTS};
@@ -27,11 +27,11 @@ pub(super) fn run(
 ) -> anyhow::Result<LoadResult> {
     let project = gatling::project(spec)?;
     let (_, profile) = spec.check()?;
-    let place = Place::new(&project, user)?;
+    let place = WorkDir::new(&project, user)?;
     let time = profile.time();
     let longest = Duration::from_nanos(time.0) + Duration::from_millis(spec.timeout_ms) + GRACE;
     let status = start(&place, user)?.attend(time, longest, beat)?;
-    let said = said::end(&place.output());
+    let said = program_output::end(&place.output());
     if !status.success() {
         bail!("Gatling ended with {status}: {}", cause(&said));
     }
@@ -52,9 +52,9 @@ fn cause(said: &str) -> String {
 
 /// A directory of this run alone, gone with it: the project, which is only read, and what Maven and
 /// Gatling write.
-struct Place(PrivateDir);
+struct WorkDir(PrivateDir);
 
-impl Place {
+impl WorkDir {
     fn new(project: &[(&str, String)], user: Option<Nobody>) -> anyhow::Result<Self> {
         let place = Self(PrivateDir::new("hugewise-load-").context("no directory for Gatling")?);
         let folder = place.project();
@@ -139,7 +139,7 @@ fn everybody_reads(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn start(place: &Place, user: Option<Nobody>) -> anyhow::Result<Foreign> {
+fn start(place: &WorkDir, user: Option<Nobody>) -> anyhow::Result<Foreign> {
     let runner = Runner::Stranger(user);
     let missing = || {
         anyhow!(

@@ -4,7 +4,7 @@ use super::*;
 use hugewise_scratch::Scratch;
 use std::os::unix::net::UnixListener;
 
-/// A server that says this to whoever comes, and then nothing more.
+/// A server that says this to every client, and then nothing more.
 fn server(scratch: &Scratch, says: Vec<u8>) -> Address {
     let path = scratch.path().join("s");
     let listener = UnixListener::bind(&path).expect("a socket");

@@ -6,7 +6,7 @@
 use super::{input, thresholds};
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
-use crate::history::Past;
+use crate::history::History;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::fleet;
 use crate::say::Progress;
@@ -70,7 +70,7 @@ pub(super) fn run(global: &Global, args: &DiagnoseArgs, place: &Path) -> anyhow:
 fn recordings(place: &Path) -> anyhow::Result<Vec<Named>> {
     let context = || format!("cannot read '{}'", place.display());
     let all = if place.is_dir() {
-        if Past::is_recording(place) {
+        if History::is_recording(place) {
             let why = format!(
                 "'{0}' is one recording: 'hugewise diagnose {0}' reads it; --fleet wants a \
                  directory of recordings, or a file that lists them",
@@ -122,9 +122,9 @@ fn listed(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn named(path: &Path) -> Named {
     let name = path.display().to_string();
-    let files = if path.is_dir() && !Past::is_recording(path) {
+    let files = if path.is_dir() && !History::is_recording(path) {
         let files = entries(path).unwrap_or_default();
-        files.into_iter().filter(|file| !file.is_dir() || Past::is_recording(file)).collect()
+        files.into_iter().filter(|file| !file.is_dir() || History::is_recording(file)).collect()
     } else {
         vec![path.to_path_buf()]
     };

@@ -5,7 +5,7 @@
 //! of the last minutes in memory. After an alarm it takes one each second for a while. Then all of
 //! them are diagnosed and written to a file.
 
-use super::told;
+use super::report;
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit;
 use crate::history::Ring;
@@ -174,7 +174,7 @@ impl<'a> Follower<'a> {
         self.events += 1;
         let recording = self.recording()?;
         let found = diagnose(&recording, &self.thresholds);
-        self.code = worse(self.code, told::code(&found, None, false));
+        self.code = worse(self.code, report::code(&found, None, false));
         let kept = self.kept(&event);
         if let Err(error) = &kept {
             note(&format!("not kept: {error:#}"));
@@ -241,7 +241,7 @@ impl<'a> Follower<'a> {
             "at": crate::journal::rfc3339(event.at),
             "alarms": event.alarms,
             "kept": kept.map(|path| path.display().to_string()),
-            "diagnosis": told::as_json(found)?,
+            "diagnosis": report::as_json(found)?,
         });
         Ok(serde_json::to_string(&value)? + "\n")
     }

@@ -9,7 +9,7 @@ use crate::cli::{DiagnoseArgs, Global};
 use crate::exit;
 use crate::history::Ring;
 use crate::output::{self, Output, paint};
-use crate::render::view::freeze::{self, Told, Watched};
+use crate::render::view::freeze::{self, FreezeReport, Watched};
 use crate::say::{Progress, note};
 use crate::stop::Stop;
 use hugewise_base::count::counted;
@@ -239,7 +239,7 @@ impl<'a> Watcher<'a> {
                 continue;
             }
             let account = explain(&freeze, &self.recorder.facts(&freeze));
-            let told = Told { at: began(&freeze), freeze, account, kept: kept.clone() };
+            let told = FreezeReport { at: began(&freeze), freeze, account, kept: kept.clone() };
             let text = match self.global.json {
                 true => serde_json::to_string(&told.json())? + "\n",
                 false => freeze::text(&told, paint(self.global)),

@@ -3,7 +3,7 @@
 use super::servers::Servers;
 use crate::cmd::watch;
 use crate::exit::{self, coded};
-use crate::history::Past;
+use crate::history::History;
 use crate::say::Progress;
 use crate::stop::Stop;
 use anyhow::Context;
@@ -90,8 +90,8 @@ fn read_into(
 }
 
 fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
-    if regular::is_directory(file) || Past::is_recording(file) {
-        let mut past = Past::open(file)?;
+    if regular::is_directory(file) || History::is_recording(file) {
+        let mut past = History::open(file)?;
         return moments(builder, &mut past, (i64::MIN..=i64::MAX, &[]), name);
     }
     let context = || format!("cannot read '{}'", file.display());
@@ -127,7 +127,7 @@ fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()
 
 /// Reads what was recorded from a time to another one, in milliseconds since 1970-01-01 UTC.
 pub(in crate::cmd) fn of_past(
-    past: &mut Past,
+    past: &mut History,
     window: RangeInclusive<i64>,
 ) -> anyhow::Result<Recording> {
     let mut builder = Builder::new();
@@ -137,7 +137,7 @@ pub(in crate::cmd) fn of_past(
 
 /// The same, and of that only what lies in one of these times by the machine's own clock.
 pub(super) fn of_times(
-    past: &mut Past,
+    past: &mut History,
     window: RangeInclusive<i64>,
     times: &[Interval],
 ) -> anyhow::Result<Recording> {
@@ -148,7 +148,7 @@ pub(super) fn of_times(
 
 fn moments(
     builder: &mut Builder,
-    past: &mut Past,
+    past: &mut History,
     (window, times): (RangeInclusive<i64>, &[Interval]),
     name: &str,
 ) -> anyhow::Result<()> {

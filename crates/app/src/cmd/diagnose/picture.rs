@@ -3,7 +3,7 @@
 use super::{input, when};
 use crate::cli::DiagnoseArgs;
 use crate::exit::{self, coded};
-use crate::history::Past;
+use crate::history::History;
 use crate::render::flame;
 use hugewise_evidence::diagnose::{Diagnosis, Interval};
 use hugewise_evidence::recording::Recording;
@@ -18,7 +18,7 @@ pub(super) fn of(
 ) -> anyhow::Result<Option<String>> {
     let past = match &args.files[..] {
         _ if args.past.is_meant() => Some(when::meant(args)?),
-        [file] if Past::is_recording(file) => Some((Past::open(file)?, i64::MIN..=i64::MAX)),
+        [file] if History::is_recording(file) => Some((History::open(file)?, i64::MIN..=i64::MAX)),
         _ => None,
     };
     let of_finding = past.map_or(Ok(None), |(past, all)| of_finding(past, all, found))?;
@@ -27,7 +27,7 @@ pub(super) fn of(
 
 /// The picture of the times of the first finding that has some.
 fn of_finding(
-    mut past: Past,
+    mut past: History,
     all: RangeInclusive<i64>,
     found: &Diagnosis,
 ) -> anyhow::Result<Option<String>> {
@@ -100,7 +100,7 @@ mod tests {
         let scratch = Scratch::new();
         let file = scratch.join("an-hour");
         hour(&file, 20..=29);
-        let open = || Past::open(&file).expect("samples");
+        let open = || History::open(&file).expect("samples");
         let all = || i64::MIN..=i64::MAX;
         let recording = input::of_past(&mut open(), all()).expect("read");
         let found = diagnose(&recording, &Thresholds::default());

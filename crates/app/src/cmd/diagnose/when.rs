@@ -1,8 +1,8 @@
 //! Which time is diagnosed.
 
 use crate::cli::{DiagnoseArgs, duration};
-use crate::cmd::past;
-use crate::history::Past;
+use crate::cmd::recorded;
+use crate::history::History;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ pub(super) fn length(args: &DiagnoseArgs) -> anyhow::Result<Option<Duration>> {
 
 /// What was recorded, and the time around the moment that is meant; up to the last one, where none
 /// is named. In milliseconds since 1970-01-01 UTC.
-pub(super) fn meant(args: &DiagnoseArgs) -> anyhow::Result<(Past, RangeInclusive<i64>)> {
-    let (past, at) = past::open(&args.past)?;
+pub(super) fn meant(args: &DiagnoseArgs) -> anyhow::Result<(History, RangeInclusive<i64>)> {
+    let (past, at) = recorded::open(&args.past)?;
     let length_ms = length(args)?.unwrap_or(AROUND).as_millis();
     let length_ms = i64::try_from(length_ms).unwrap_or(i64::MAX);
     let at_ms = past.moments().get(at).map_or(0, |moment| moment.at_ms);

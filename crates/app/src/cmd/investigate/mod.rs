@@ -1,8 +1,8 @@
 //! `hugewise investigate`.
 
 mod plan;
+mod report;
 mod run;
-mod told;
 
 use crate::cli::{Global, InvestigateCommand};
 use crate::exit;
@@ -18,6 +18,6 @@ pub(crate) fn run(global: &Global, command: &InvestigateCommand) -> anyhow::Resu
     match command {
         InvestigateCommand::Plan(args) => plan::run(global, args),
         InvestigateCommand::Run(args) => run::run(global, args),
-        InvestigateCommand::Report(args) => told::tell(global, &args.directory),
+        InvestigateCommand::Report(args) => report::tell(global, &args.directory),
     }
 }

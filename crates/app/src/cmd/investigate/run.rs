@@ -1,6 +1,6 @@
 //! `hugewise investigate run`.
 
-use super::told::{read, tell};
+use super::report::{read, tell};
 use crate::cli::{Global, InvestigateRunArgs};
 use crate::cmd::lab::{Log, Way, carry_out, file_text, needs_leave, now, plan};
 use crate::exit;

@@ -6,7 +6,7 @@ use self::observer::Observer;
 use crate::abandoned;
 use crate::cli::DaemonArgs;
 use crate::control::{self, Verb};
-use crate::render::view::status::{Occupant, Seen};
+use crate::render::view::status::{ManagerState, Occupant};
 use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
@@ -15,24 +15,24 @@ use hugewise_manager::status::{ManagerStatus, TargetStatus};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The path of [`Told`] among the files of a sample.
+/// The path of [`ProgramsReport`] among the files of a sample.
 pub(super) const FILE: &str = "/hugewise/programs.json";
 
 /// What was told at one moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ProgramsReport {
     /// What the manager said.
-    pub(super) manager: Seen,
+    pub(super) manager: ManagerState,
     /// What we see by ourselves; `None` where a manager runs, and at the beginning.
     pub(super) own: Option<ManagerStatus>,
     /// What could not be seen, one sentence each.
     pub(super) missing: Vec<String>,
 }
 
-impl Told {
+impl ProgramsReport {
     /// Nobody told of programs.
     pub(super) fn nothing(why: &str) -> Self {
-        Self { manager: Seen::Unknown, own: None, missing: vec![why.to_owned()] }
+        Self { manager: ManagerState::Unknown, own: None, missing: vec![why.to_owned()] }
     }
 
     /// The programs, whoever told.
@@ -42,7 +42,7 @@ impl Told {
 
     /// Whether no manager told.
     pub(super) const fn is_own(&self) -> bool {
-        !matches!(self.manager, Seen::Running(_))
+        !matches!(self.manager, ManagerState::Running(_))
     }
 }
 
@@ -62,22 +62,24 @@ impl Teller {
     }
 
     /// What is told now.
-    pub(super) fn ask(&mut self) -> Told {
+    pub(super) fn ask(&mut self) -> ProgramsReport {
         if !self.root.is_live() {
-            return Told::nothing("copies of files have no page tables: programs are not scanned");
+            return ProgramsReport::nothing(
+                "copies of files have no page tables: programs are not scanned",
+            );
         }
         let mut missing = Vec::new();
         let manager = ask_manager(&self.root, &self.daemon, &self.state_dir, &mut missing);
         let own = match manager {
-            Seen::Running(_) => {
+            ManagerState::Running(_) => {
                 self.observer = None;
                 None
             }
-            Seen::Absent { .. } | Seen::Elsewhere { .. } | Seen::Unknown => {
-                self.observed(&mut missing)
-            }
+            ManagerState::Absent { .. }
+            | ManagerState::Elsewhere { .. }
+            | ManagerState::Unknown => self.observed(&mut missing),
         };
-        Told { manager, own, missing }
+        ProgramsReport { manager, own, missing }
     }
 
     fn observed(&mut self, missing: &mut Vec<String>) -> Option<ManagerStatus> {
@@ -112,30 +114,29 @@ pub(super) fn ask_manager(
     daemon: &DaemonArgs,
     state_dir: &Path,
     missing: &mut Vec<String>,
-) -> Seen {
+) -> ManagerState {
     if !root.is_live() {
-        return Seen::Unknown;
+        return ManagerState::Unknown;
     }
     let answer = control::request(&daemon.run_dir, Verb::Status);
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
-        Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => {
-            occupied().unwrap_or_else(|| Seen::Absent { left: abandoned::changed(root, state_dir) })
-        }
+        Ok(Some(status)) => ManagerState::Running(Box::new(status)),
+        Ok(None) => occupied()
+            .unwrap_or_else(|| ManagerState::Absent { left: abandoned::changed(root, state_dir) }),
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
-            Seen::Unknown
+            ManagerState::Unknown
         }
     }
 }
 
 /// What has the machine where no manager listens.
-fn occupied() -> Option<Seen> {
+fn occupied() -> Option<ManagerState> {
     let both = [(Role::Lab, Occupant::Experiment), (Role::Manager, Occupant::Manager)];
     both.into_iter().find_map(|(lock, role)| {
         let holder = held_by(lock)?.to_string();
-        Some(Seen::Elsewhere { role, holder })
+        Some(ManagerState::Elsewhere { role, holder })
     })
 }
 

@@ -3,10 +3,10 @@
 
 use super::journal;
 use crate::cli::ServeArgs;
-use crate::cmd::moment::{Counters, Moment, shown};
 use crate::cmd::programs::Teller;
-use crate::cmd::{diagnose, map, metrics, past};
-use crate::history::Past;
+use crate::cmd::snapshot::{Counters, Snapshot, shown};
+use crate::cmd::{diagnose, map, metrics, recorded};
+use crate::history::History;
 use crate::journal::{JOURNAL, rfc3339};
 use crate::render::exposition::{self, Form};
 use crate::render::flame;
@@ -127,14 +127,14 @@ impl Answers {
         Ok(value)
     }
 
-    fn past(&self) -> Result<Past, Refused> {
-        Past::open(&self.history).map_err(|error| (Verdict::Absent, format!("{error:#}")))
+    fn past(&self) -> Result<History, Refused> {
+        History::open(&self.history).map_err(|error| (Verdict::Absent, format!("{error:#}")))
     }
 
     fn recorded(&self, at_ms: i64) -> Result<top::values::Shown, Refused> {
         let mut all = self.past()?;
         let at = all.at(at_ms);
-        let shown = past::shown_at(&mut all, at);
+        let shown = recorded::shown_at(&mut all, at);
         let mut shown = shown.map_err(|error| (Verdict::Absent, format!("{error:#}")))?;
         let recorded = Recorded { at: shown.time.clone(), host: shown.host.clone() };
         shown.view.recorded = Some(recorded);
@@ -229,6 +229,6 @@ fn sample(
     let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let time = rfc3339(SystemTime::now());
     let host = host.to_owned();
-    let moment = Moment { root, told, at: Ns(elapsed), base_page: None, host, time };
+    let moment = Snapshot { root, told, at: Ns(elapsed), base_page: None, host, time };
     shown(moment, before)
 }

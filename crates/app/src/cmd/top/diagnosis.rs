@@ -2,7 +2,7 @@
 
 use super::sampler::clock;
 use crate::cmd::watch::watch;
-use crate::render::view::top::values::{Report, Told};
+use crate::render::view::top::values::{FindingLine, Report};
 use crate::stop::Stop;
 use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose};
 use hugewise_evidence::recording::Recording;
@@ -37,11 +37,11 @@ pub(super) fn of(recording: &Recording, time: String) -> Report {
     Report::Done { time, findings: told(&found) }
 }
 
-fn told(found: &Diagnosis) -> Vec<Told> {
+fn told(found: &Diagnosis) -> Vec<FindingLine> {
     let all = found.findings.iter().map(|finding| {
         let last = finding.chain.last();
         let evidence = last.into_iter().flat_map(|step| &step.evidence);
-        Told {
+        FindingLine {
             severity: finding.severity.label().to_owned(),
             title: finding.title.to_owned(),
             evidence: evidence.take(EVIDENCE_MAX).map(|one| one.text.clone()).collect(),

@@ -11,7 +11,7 @@ use self::player::{Go, Player};
 use self::sampler::Sampler;
 use self::terminal::Screen;
 use crate::cli::{Global, TopArgs};
-use crate::cmd::{map, past};
+use crate::cmd::{map, recorded};
 use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::text;
@@ -74,7 +74,7 @@ fn sample_on(root: &Root, args: &TopArgs, send: Sender<News>) -> anyhow::Result<
 
 /// Shows what was recorded; where to go is told.
 fn play_on(args: &TopArgs, send: Sender<News>) -> anyhow::Result<Sender<Go>> {
-    let (past, at) = past::open(&args.past)?;
+    let (past, at) = recorded::open(&args.past)?;
     let (orders, go) = mpsc::channel();
     std::thread::Builder::new()
         .name("player".into())
@@ -203,7 +203,7 @@ impl Top {
             Wish::Map(pid) => {
                 thread.name("map".into()).spawn(move || {
                     let map = match map::look(&root, pid, false) {
-                        Ok(map) => MapPane::Seen(Box::new(map)),
+                        Ok(map) => MapPane::ManagerState(Box::new(map)),
                         Err(error) => MapPane::Refused(format!("{error:#}")),
                     };
                     // An error says that the screen is gone.

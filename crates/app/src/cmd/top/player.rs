@@ -2,8 +2,8 @@
 
 use super::diagnosis;
 use super::news::News;
-use crate::cmd::past::{clock, parse, shown_at};
-use crate::history::{Moment, Past};
+use crate::cmd::recorded::{clock, parse, shown_at};
+use crate::history::{History, SampleRef};
 use crate::render::view::top::values::{MapPane, PastAt, Report, Shown};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const FRAME: Duration = Duration::from_millis(200);
 const WINDOW_MS: i64 = 5 * 60_000;
 
 /// A moment to the minute.
-fn minute(moment: Option<&Moment>) -> String {
+fn minute(moment: Option<&SampleRef>) -> String {
     moment.and_then(|at| clock(at.at_ms).get(..16).map(str::to_owned)).unwrap_or_default()
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Go {
 
 /// Where we are.
 pub(super) struct Player {
-    past: Past,
+    past: History,
     at: usize,
     playing: bool,
     problem: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    pub(super) fn new(past: Past, at: usize) -> Self {
+    pub(super) fn new(past: History, at: usize) -> Self {
         let problem = past.problems.first().cloned();
         Self { past, at, playing: false, problem, shown: None }
     }

@@ -2,8 +2,8 @@
 //! does not hold up the keys.
 
 use crate::cli::TopArgs;
-use crate::cmd::moment::{Counters, Moment, shown};
 use crate::cmd::programs::Teller;
+use crate::cmd::snapshot::{Counters, Snapshot, shown};
 use crate::journal::rfc3339;
 use crate::render::view::top::values::Shown;
 use hugewise_base::units::Ns;
@@ -34,7 +34,7 @@ impl Sampler {
     pub(super) fn sample(&mut self) -> Shown {
         let told = self.teller.ask();
         let elapsed = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let moment = Moment {
+        let moment = Snapshot {
             root: &self.root,
             told,
             at: Ns(elapsed),

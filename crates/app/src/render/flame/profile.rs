@@ -112,14 +112,14 @@ pub(crate) fn svg(
 /// What a function is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum FrameKind {
     /// A finding rests on it.
     Found,
     Kernel,
     Program,
 }
 
-impl Kind {
+impl FrameKind {
     const fn colour(self) -> Color {
         match self {
             Self::Found => FOUND,
@@ -130,19 +130,19 @@ impl Kind {
 }
 
 /// A frame's name as it is shown, and what it is.
-fn named<'a>(frame: &Frame<'a>, wanted: &BTreeSet<&str>) -> (&'a str, Kind) {
+fn named<'a>(frame: &Frame<'a>, wanted: &BTreeSet<&str>) -> (&'a str, FrameKind) {
     let name = frame.name();
     let plain = name.strip_suffix(OF_KERNEL);
-    let ordinary = if plain.is_some() { Kind::Kernel } else { Kind::Program };
+    let ordinary = if plain.is_some() { FrameKind::Kernel } else { FrameKind::Program };
     let name = plain.unwrap_or(name);
-    (name, if wanted.contains(name) { Kind::Found } else { ordinary })
+    (name, if wanted.contains(name) { FrameKind::Found } else { ordinary })
 }
 
 /// A frame for a page that draws it itself.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct PageFrame<'a> {
     name: &'a str,
-    kind: Kind,
+    kind: FrameKind,
     depth: usize,
     start: f64,
     total: f64,
@@ -157,7 +157,14 @@ pub(crate) fn json(recording: &Recording, found: &Diagnosis) -> Option<serde_jso
     let told = |frame: &Frame<'_>| {
         let (name, kind) = named(frame, &wanted);
         let (total, own) = (frame.total.drawn, frame.own.drawn);
-        serde_json::json!(Told { name, kind, depth: frame.depth, start: frame.start, total, own })
+        serde_json::json!(PageFrame {
+            name,
+            kind,
+            depth: frame.depth,
+            start: frame.start,
+            total,
+            own
+        })
     };
     Some(serde_json::json!({
         "title": title(stacks),

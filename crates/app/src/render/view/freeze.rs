@@ -16,7 +16,7 @@ const FUNCTIONS_SHOWN: usize = 4;
 
 /// A freeze with all that is known of it.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct FreezeReport {
     /// When it began.
     pub(crate) at: SystemTime,
     /// The freeze.
@@ -27,7 +27,7 @@ pub(crate) struct Told {
     pub(crate) kept: Option<PathBuf>,
 }
 
-impl Told {
+impl FreezeReport {
     /// As one JSON object.
     pub(crate) fn json(&self) -> Value {
         let (means, remedy) = self.account.cause.text();
@@ -89,7 +89,7 @@ impl Watched {
 }
 
 /// A freeze in words.
-pub(crate) fn text(told: &Told, paint: Paint) -> String {
+pub(crate) fn text(told: &FreezeReport, paint: Paint) -> String {
     let at = crate::journal::rfc3339(told.at);
     let at = at.split_at_checked(19).map_or(at.as_str(), |(time, _)| time).replace('T', " ");
     let mut text = paint.bold(&format!("{at} UTC  {}", headline(told))) + "\n";
@@ -122,7 +122,7 @@ pub(crate) fn text(told: &Told, paint: Paint) -> String {
     text
 }
 
-fn headline(told: &Told) -> String {
+fn headline(told: &FreezeReport) -> String {
     let length = format!("{:.2} s", told.freeze.length().as_s());
     let length = if told.freeze.lasts { format!("{length} so far") } else { length };
     match &told.freeze.what {
@@ -173,7 +173,7 @@ mod tests {
     use hugewise_evidence::freeze::Cause;
     use std::collections::{BTreeMap, BTreeSet};
 
-    fn told(what: What, cause: Cause, name: &str) -> Told {
+    fn told(what: What, cause: Cause, name: &str) -> FreezeReport {
         let (began, ended) = (Ns::s(1), Ns::ms(2500));
         let holder = Holder {
             pid: 7,
@@ -184,7 +184,7 @@ mod tests {
             real_time: Some((1, 50)),
         };
         let seen = vec![format!("'{name}' was there")];
-        Told {
+        FreezeReport {
             at: SystemTime::UNIX_EPOCH,
             freeze: Freeze { what, began, ended, lasts: false, late: BTreeMap::new() },
             account: Account { cause, holders: vec![holder], seen, missing: Vec::new() },

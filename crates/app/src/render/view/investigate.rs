@@ -10,7 +10,7 @@ use hugewise_base::escape::{markup, printable};
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::ledger::{AS_IS, Ledger};
 use hugewise_experiment::record::Record;
-use hugewise_experiment::verdict::{Effect, Told, Tried, Verdict, Verdicts};
+use hugewise_experiment::verdict::{ClaimResult, Effect, Tried, Verdict, Verdicts};
 use std::fmt::Write as _;
 
 /// What is going to be tried.
@@ -172,10 +172,10 @@ fn effect(effect: &Effect) -> String {
         (None, _) => "how far is unknown".to_owned(),
     };
     let told = match told {
-        Told::Holds => "as stated",
-        Told::Less => "less than stated",
-        Told::Fails => "not as stated",
-        Told::Open => "open",
+        ClaimResult::Holds => "as stated",
+        ClaimResult::Less => "less than stated",
+        ClaimResult::Fails => "not as stated",
+        ClaimResult::Open => "open",
     };
     format!("{}: {values}{found}; stated {}: {told}", claim.key, signed(claim.percent))
 }

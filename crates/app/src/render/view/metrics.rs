@@ -6,7 +6,7 @@ use crate::render::exposition::{Labels, Metric, Type};
 use crate::render::text::capital;
 use crate::render::view::status::fields::{self, Field, Kind, Value};
 use crate::render::view::status::values::Machine;
-use crate::render::view::status::{Occupant, Seen};
+use crate::render::view::status::{ManagerState, Occupant};
 use hugewise_base::escape::printable;
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_evidence::hugetlb::facts::Pool;
@@ -33,7 +33,7 @@ pub(crate) struct SizeCounter {
 
 /// Everything that metrics are made of.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct MetricsInput {
     /// The machine.
     pub(crate) machine: Machine,
     /// Memory in page tables.
@@ -43,22 +43,24 @@ pub(crate) struct Facts {
     /// `HugeTLB` pools.
     pub(crate) pools: Vec<Pool>,
     /// The manager.
-    pub(crate) manager: Seen,
+    pub(crate) manager: ManagerState,
     /// Programs and cgroups that are shown, the largest ones.
     pub(crate) top: usize,
 }
 
 /// All metrics, in the order in which they are written.
-pub(crate) fn metrics(facts: &Facts) -> Vec<Metric> {
+pub(crate) fn metrics(facts: &MetricsInput) -> Vec<Metric> {
     let mut all = List::default();
     let version = Labels::from([("version", env!("CARGO_PKG_VERSION").to_owned())]);
     all.add(Type::Info, "build", "The program that says this.", [(version, Some(1.0))]);
     machine(&mut all, facts);
     pools(&mut all, &facts.pools);
     let up = match &facts.manager {
-        Seen::Running(_) | Seen::Elsewhere { role: Occupant::Manager, .. } => Some(1.0),
-        Seen::Absent { .. } => Some(0.0),
-        Seen::Elsewhere { role: Occupant::Experiment, .. } | Seen::Unknown => None,
+        ManagerState::Running(_) | ManagerState::Elsewhere { role: Occupant::Manager, .. } => {
+            Some(1.0)
+        }
+        ManagerState::Absent { .. } => Some(0.0),
+        ManagerState::Elsewhere { role: Occupant::Experiment, .. } | ManagerState::Unknown => None,
     };
     all.gauge("manager_up", "1 while a manager runs, 0 while none does.", up);
     if let Some(status) = facts.manager.status() {
@@ -140,7 +142,7 @@ fn measured<T>(field: &Field<T>, of: &T) -> Option<(String, Option<f64>)> {
     Some((name, value))
 }
 
-fn machine(all: &mut List, facts: &Facts) {
+fn machine(all: &mut List, facts: &MetricsInput) {
     let machine = &facts.machine;
     let mode = machine.thp.map(ThpMode::name);
     let mode = mode.map(|mode| (label("mode", mode), Some(1.0)));
@@ -386,10 +388,10 @@ mod tests {
         text(metrics, Form::Prometheus)
     }
 
-    fn facts() -> Facts {
+    fn facts() -> MetricsInput {
         let mut view = with_manager();
         view.machine.psi_some_avg10 = Some(1.5);
-        if let Seen::Running(status) = &mut view.manager {
+        if let ManagerState::Running(status) = &mut view.manager {
             status.left_alone.append(&mut view.left_alone);
             let memory = GuestMemory { populated: Bytes::mib(1000), huge: Bytes::mib(960) };
             let guest = GuestStatus { monitor: "qemu".to_owned(), memory: Some(memory) };
@@ -408,7 +410,7 @@ mod tests {
             overcommit: None,
             nodes: vec![node],
         };
-        Facts {
+        MetricsInput {
             machine: view.machine,
             page_tables: Some(Bytes::mib(12)),
             sizes: vec![size("anon_fault_alloc", 9), size("nr_anon", 3)],
@@ -466,17 +468,17 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_left_out() {
-        let facts = Facts { manager: Seen::Unknown, page_tables: None, ..facts() };
+        let facts = MetricsInput { manager: ManagerState::Unknown, page_tables: None, ..facts() };
         let text = write(&metrics(&facts));
         assert!(!text.contains("manager_up") && !text.contains("page_tables"), "{text}");
-        let facts = Facts { manager: Seen::Absent { left: Vec::new() }, ..facts };
+        let facts = MetricsInput { manager: ManagerState::Absent { left: Vec::new() }, ..facts };
         let text = write(&metrics(&facts));
         assert!(text.contains("hugewise_manager_up 0\n") && !text.contains("program_"), "{text}");
     }
 
     #[test]
     fn only_the_largest_programs_are_series() {
-        let facts = Facts { top: 1, ..facts() };
+        let facts = MetricsInput { top: 1, ..facts() };
         let all = metrics(&facts);
         let of = |name: &str| all.iter().find(|metric| metric.name == name).expect("there");
         assert_eq!(of("hugewise_program_anon_bytes").values.len(), 1);

@@ -67,7 +67,7 @@ impl Filled {
         self.talk.program.pid()
     }
 
-    /// Random reads for so many seconds.
+    /// Random reads for a number of seconds.
     pub(super) fn access(
         &mut self,
         run: &mut Run<'_>,
@@ -78,7 +78,7 @@ impl Filled {
         self.timed(run, timed)
     }
 
-    /// Small mappings, touched and unmapped, for so many seconds.
+    /// Small mappings, touched and unmapped, for a number of seconds.
     pub(super) fn faults(
         &mut self,
         run: &mut Run<'_>,
@@ -104,7 +104,7 @@ impl Filled {
         }
     }
 
-    /// Gives so many percent of its memory back, in random pieces.
+    /// Gives a percentage of its memory back, in random pieces.
     pub(super) fn free(&mut self, run: &mut Run<'_>, percent: u8) -> anyhow::Result<()> {
         self.talk.request(Request::Free(percent))?;
         match self.talk.event(&mut |said| builtin::progress(run, said))? {

@@ -6,9 +6,9 @@
 
 use crate::driver::common;
 use crate::program::{KillGroup, Program};
+use crate::program_output::{end, last_lines};
 use crate::programs;
 use crate::run::Run;
-use crate::said::{end, last_lines};
 use crate::stranger::{self, Runner};
 use anyhow::{Context, bail};
 use hugewise_base::parse::passwd;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 pub(super) const USER: &str = "hugewise";
 /// The database that is there from the start.
 pub(super) const DATABASE: &str = "postgres";
-/// Whom root becomes.
+/// The user that root becomes.
 const NOBODY: &str = "nobody";
 /// A server that is not ready by then never will be.
 const START: Duration = Duration::from_secs(60);

@@ -30,7 +30,7 @@ const ASK: Duration = Duration::from_millis(10);
 /// A background save that takes longer hangs.
 const SAVE: Duration = Duration::from_secs(600);
 /// Commands that are taken away. All of them are in Redis 5 and later: a server does not start that
-/// is told to rename one that it does not know.
+/// is set to rename one that it does not know.
 const GONE: [&str; 15] = [
     "BGREWRITEAOF",
     "CLUSTER",
@@ -286,7 +286,7 @@ impl Server {
         Ok(meter)
     }
 
-    /// Saves in the background and sends so many requests meanwhile, the same ones whenever the
+    /// Saves in the background and sends a number of requests meanwhile, the same ones whenever the
     /// seed is the same: a server that answers slowly would otherwise have less to copy.
     pub(super) fn load_while_saving(
         &mut self,
@@ -375,7 +375,7 @@ fn password(params: &Redis) -> anyhow::Result<Option<String>> {
 }
 
 /// A configuration without what no driver asks for and a stranger would: code and files of the
-/// server's user. Whoever guesses the password, or gets at the socket, finds no such command.
+/// server's user. A client that guesses the password, or gets at the socket, finds no such command.
 fn closed(password: Option<&str>) -> String {
     let secret = password.map(|password| format!("requirepass {password}\n"));
     let gone = GONE.iter().map(|command| format!("rename-command {command} \"\"\n"));

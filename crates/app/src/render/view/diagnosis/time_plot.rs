@@ -163,14 +163,14 @@ fn stamped(points: &[(i64, f64)]) -> Vec<Point> {
 }
 
 /// A kept value with the number of its stretch: a gap lies between stretches.
-type Kept = ((i64, f64), usize);
+type PlotPoint = ((i64, f64), usize);
 
 /// The curve's points, at most [`POINTS_MAX`]: of each bucket the lowest and the highest.
-fn stretches(points: &[(i64, f64)], holds: bool) -> Vec<Kept> {
+fn stretches(points: &[(i64, f64)], holds: bool) -> Vec<PlotPoint> {
     let usual = spacing_s(&stamped(points)).filter(|_| !holds);
     let gap = usual.map_or(f64::INFINITY, |usual| usual as f64 * GAP);
     let mut stretch = 0;
-    let mut all: Vec<Kept> = Vec::with_capacity(points.len());
+    let mut all: Vec<PlotPoint> = Vec::with_capacity(points.len());
     for point in points {
         let before = all.last().map_or(point.0, |kept| kept.0.0);
         if point.0.saturating_sub(before) as f64 > gap {
@@ -185,7 +185,7 @@ fn push_curve(svg: &mut Svg, index: usize, curve: (&Curve, bool), x: Scale, y: S
     let kept = stretches(&curve.0.points, curve.1);
     let thin = if kept.len() > DENSE { " thin" } else { "" };
     for stretch in kept.chunk_by(|a, b| a.1 == b.1) {
-        let at = |kept: &Kept| (x.at(kept.0.0 as f64), y.at(kept.0.1.max(0.0)));
+        let at = |kept: &PlotPoint| (x.at(kept.0.0 as f64), y.at(kept.0.1.max(0.0)));
         let points: Vec<(f64, f64)> = stretch.iter().map(at).collect();
         match points.as_slice() {
             [one] => svg.dot(&format!("point c{index}"), *one, 2.2),

@@ -82,7 +82,7 @@ fn movements_are_told_in_words() {
         changed: Some(12.34),
         moved_percent: None,
         interval_percent: None,
-        told: Told::Open,
+        told: ClaimResult::Open,
     };
     let said = effect(&open);
     assert_eq!(said, "x: 0.50 -> 12.3, how far is unknown; stated +20 %: open");

@@ -6,7 +6,7 @@ pub(crate) mod space;
 use crate::render::colour::Paint;
 use crate::render::text;
 use crate::render::view::map::space::{
-    Cell, LOOKS, Look, Map, Mapping, Summary, explained, offset,
+    CELL_STATES, Cell, CellState, Map, Mapping, Summary, explained, offset,
 };
 use hugewise_base::escape::printable;
 use hugewise_base::units::Geometry;
@@ -88,26 +88,26 @@ fn mapping_lines(number: usize, mapping: &Mapping, geometry: Geometry, style: St
     out
 }
 
-fn glyph(look: Look, charset: Charset) -> char {
-    let entry = LOOKS.iter().find(|(l, ..)| *l == look);
+fn glyph(look: CellState, charset: Charset) -> char {
+    let entry = CELL_STATES.iter().find(|(l, ..)| *l == look);
     entry.map_or('?', |(_, utf8, ascii, ..)| match charset {
         Charset::Utf8 => *utf8,
         Charset::Ascii => *ascii,
     })
 }
 
-fn painted(look: Look, text: &str, paint: Paint) -> String {
+fn painted(look: CellState, text: &str, paint: Paint) -> String {
     match look {
-        Look::Huge => paint.good(text),
-        Look::Partial => paint.bad(text),
-        Look::Hollow | Look::Shared | Look::Swapped => paint.warn(text),
-        Look::Empty | Look::Unknown => paint.dim(text),
-        Look::Quarter | Look::Half | Look::Most | Look::Full => text.to_owned(),
+        CellState::Huge => paint.good(text),
+        CellState::Partial => paint.bad(text),
+        CellState::Hollow | CellState::Shared | CellState::Swapped => paint.warn(text),
+        CellState::Empty | CellState::Unknown => paint.dim(text),
+        CellState::Quarter | CellState::Half | CellState::Most | CellState::Full => text.to_owned(),
     }
 }
 
 /// Cells in a row; those of one look are painted together.
-fn glyphs(looks: &[Look], style: Style) -> String {
+fn glyphs(looks: &[CellState], style: Style) -> String {
     let runs = looks.chunk_by(|a, b| a == b);
     let runs = runs.map(|run| {
         let text: String = run.iter().map(|look| glyph(*look, style.charset)).collect();
@@ -282,10 +282,10 @@ pub(crate) mod tests {
     #[test]
     fn looks_differ_without_colour() {
         for charset in [Charset::Utf8, Charset::Ascii] {
-            let mut glyphs: Vec<_> = LOOKS.iter().map(|l| glyph(l.0, charset)).collect();
+            let mut glyphs: Vec<_> = CELL_STATES.iter().map(|l| glyph(l.0, charset)).collect();
             glyphs.sort_unstable();
             glyphs.dedup();
-            assert_eq!(glyphs.len(), LOOKS.len());
+            assert_eq!(glyphs.len(), CELL_STATES.len());
         }
     }
 
@@ -302,10 +302,10 @@ pub(crate) mod tests {
             for rows in &rows {
                 assert_eq!(rows.first, next);
                 next += rows.count * 64;
-                let count = |l: Look| rows.looks.iter().filter(|x| **x == l).count();
+                let count = |l: CellState| rows.looks.iter().filter(|x| **x == l).count();
                 let times = usize::try_from(rows.count).expect("small");
-                found[0] += count(Look::Full) * times;
-                found[1] += (rows.looks.len() - count(Look::Unknown)) * times;
+                found[0] += count(CellState::Full) * times;
+                found[1] += (rows.looks.len() - count(CellState::Unknown)) * times;
             }
             assert_eq!(next, regions.div_ceil(64) * 64);
             assert_eq!(found, [full, usize::try_from(seen).expect("small")], "{regions} {seen}");

@@ -3,7 +3,7 @@
 //! page is one solid tile. So it reads without colour, too.
 
 use crate::render::text::{fit, width, wrap_at};
-use crate::render::view::map::space::{Cell, Look, Map, Mapping, Summary, explained, offset};
+use crate::render::view::map::space::{Cell, CellState, Map, Mapping, Summary, explained, offset};
 use hugewise_base::escape::markup;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Geometry;
@@ -124,10 +124,10 @@ impl Canvas {
                 self.down(20);
             }
             let level = match look {
-                Look::Quarter => 3,
-                Look::Half => 6,
-                Look::Most => 10,
-                Look::Hollow => 5,
+                CellState::Quarter => 3,
+                CellState::Half => 6,
+                CellState::Most => 10,
+                CellState::Hollow => 5,
                 _ => TALL,
             };
             tile(&mut paths, (x, self.y - 11), *look, level);
@@ -194,25 +194,25 @@ fn add(paths: &mut Paths, class: &'static str, data: &str) {
 }
 
 /// Draws one cell. Each look has a shape of its own.
-fn tile(paths: &mut Paths, (x, y): (u64, u64), look: Look, level: u64) {
+fn tile(paths: &mut Paths, (x, y): (u64, u64), look: CellState, level: u64) {
     let mut square = String::new();
     let _ = write!(square, "M{x} {y}h{TILE}v{TALL}h-{TILE}z");
     let (right, bottom) = (x + TILE, y + TALL);
     match look {
         // An empty frame, inside the tile's bounds.
-        Look::Unknown => {
+        CellState::Unknown => {
             let (x, y, wide, tall) = (x + 1, y + 1, TILE - 2, TALL - 2);
             add(paths, "unknown", &format!("M{x} {y}h{wide}v{tall}h-{wide}z"));
         }
-        Look::Empty => add(paths, "tile", &square),
-        Look::Quarter | Look::Half | Look::Most | Look::Full => {
+        CellState::Empty => add(paths, "tile", &square),
+        CellState::Quarter | CellState::Half | CellState::Most | CellState::Full => {
             add(paths, "tile", &square);
-            let class = if look == Look::Full { "full" } else { "level" };
+            let class = if look == CellState::Full { "full" } else { "level" };
             let top = bottom - level;
             add(paths, class, &format!("M{x} {top}h{TILE}v{level}h-{TILE}z"));
         }
         // A vessel, filled as far as it is used.
-        Look::Hollow => {
+        CellState::Hollow => {
             let (wide, tall) = (TILE - 4, TALL - 4);
             let (inside, top, floor) = (x + 2, y + 2, bottom - 2);
             let hole = format!("M{inside} {top}v{tall}h{wide}v-{tall}z");
@@ -222,21 +222,21 @@ fn tile(paths: &mut Paths, (x, y): (u64, u64), look: Look, level: u64) {
             add(paths, "huge", &format!("M{inside} {top}h{wide}v{level}h-{wide}z"));
         }
         // A triangle: a corner is missing.
-        Look::Partial => add(paths, "partial", &format!("M{x} {y}V{bottom}H{right}z")),
+        CellState::Partial => add(paths, "partial", &format!("M{x} {y}V{bottom}H{right}z")),
         // A frame.
-        Look::Swapped => {
+        CellState::Swapped => {
             let (x, y, wide, tall) = (x + 3, y + 3, TILE - 6, TALL - 6);
             let hole = format!("M{x} {y}v{tall}h{wide}v-{tall}z");
             add(paths, "swapped", &format!("{square}{hole}"));
         }
         // A rhombus.
-        Look::Shared => {
+        CellState::Shared => {
             let (half, tall) = (TILE / 2, TALL / 2);
             let top = x + half;
             let shape = format!("M{top} {y}l{half} {tall}l-{half} {tall}l-{half} -{tall}z");
             add(paths, "shared", &shape);
         }
         // Wider than a tile, so that neighbours become one surface.
-        Look::Huge => add(paths, "huge", &format!("M{x} {y}h{STEP}v{TALL}h-{STEP}z")),
+        CellState::Huge => add(paths, "huge", &format!("M{x} {y}h{STEP}v{TALL}h-{STEP}z")),
     }
 }

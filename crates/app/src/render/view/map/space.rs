@@ -74,7 +74,7 @@ pub(crate) struct Map {
 
 /// What a cell looks like, the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Look {
+pub(crate) enum CellState {
     /// Not scanned.
     Unknown,
     /// Nothing populated.
@@ -104,18 +104,18 @@ pub(crate) enum Look {
 const HOLLOW_PERCENT: u32 = 20;
 
 /// Every look with its glyph in UTF-8 and in ASCII, its CSS class, and what it means.
-pub(crate) const LOOKS: &[(Look, char, char, &str, &str)] = &[
-    (Look::Huge, 'H', 'H', "huge", "huge page"),
-    (Look::Hollow, 'Z', 'Z', "hollow", "huge page, 20% or more zeros"),
-    (Look::Full, '█', '#', "full", "base pages, 90% or more populated"),
-    (Look::Most, '▓', '=', "most", "50% to 90%"),
-    (Look::Half, '▒', '-', "half", "25% to 50%"),
-    (Look::Quarter, '░', ':', "quarter", "below 25%"),
-    (Look::Empty, '·', '.', "empty", "empty"),
-    (Look::Partial, 'P', 'P', "partial", "partially mapped huge page"),
-    (Look::Shared, 's', 's', "shared", "shared with another process"),
-    (Look::Swapped, 'w', 'w', "swapped", "swapped"),
-    (Look::Unknown, '?', '?', "unknown", "not seen"),
+pub(crate) const CELL_STATES: &[(CellState, char, char, &str, &str)] = &[
+    (CellState::Huge, 'H', 'H', "huge", "huge page"),
+    (CellState::Hollow, 'Z', 'Z', "hollow", "huge page, 20% or more zeros"),
+    (CellState::Full, '█', '#', "full", "base pages, 90% or more populated"),
+    (CellState::Most, '▓', '=', "most", "50% to 90%"),
+    (CellState::Half, '▒', '-', "half", "25% to 50%"),
+    (CellState::Quarter, '░', ':', "quarter", "below 25%"),
+    (CellState::Empty, '·', '.', "empty", "empty"),
+    (CellState::Partial, 'P', 'P', "partial", "partially mapped huge page"),
+    (CellState::Shared, 's', 's', "shared", "shared with another process"),
+    (CellState::Swapped, 'w', 'w', "swapped", "swapped"),
+    (CellState::Unknown, '?', '?', "unknown", "not seen"),
 ];
 
 impl Cell {
@@ -141,19 +141,19 @@ impl Cell {
     }
 
     /// How it is drawn.
-    pub(crate) fn look(&self, geometry: Geometry) -> Look {
+    pub(crate) fn look(&self, geometry: Geometry) -> CellState {
         let utilization = self.utilization(geometry);
         match self {
-            _ if self.partially_mapped() == Some(true) => Look::Partial,
-            _ if self.hollow(geometry) => Look::Hollow,
-            _ if self.huge => Look::Huge,
-            _ if self.swapped > 0 => Look::Swapped,
-            _ if self.shared > Some(0) => Look::Shared,
-            _ if self.populated == 0 => Look::Empty,
-            _ if utilization < 0.25 => Look::Quarter,
-            _ if utilization < 0.5 => Look::Half,
-            _ if utilization < 0.9 => Look::Most,
-            _ => Look::Full,
+            _ if self.partially_mapped() == Some(true) => CellState::Partial,
+            _ if self.hollow(geometry) => CellState::Hollow,
+            _ if self.huge => CellState::Huge,
+            _ if self.swapped > 0 => CellState::Swapped,
+            _ if self.shared > Some(0) => CellState::Shared,
+            _ if self.populated == 0 => CellState::Empty,
+            _ if utilization < 0.25 => CellState::Quarter,
+            _ if utilization < 0.5 => CellState::Half,
+            _ if utilization < 0.9 => CellState::Most,
+            _ => CellState::Full,
         }
     }
 }
@@ -277,7 +277,7 @@ pub(crate) struct Rows {
     /// How many rows.
     pub(crate) count: u64,
     /// The cells of each.
-    pub(crate) looks: Vec<Look>,
+    pub(crate) looks: Vec<CellState>,
 }
 
 impl Mapping {
@@ -285,7 +285,7 @@ impl Mapping {
     /// grows with the populated regions, not with the address space.
     pub(crate) fn rows(&self, geometry: Geometry, width: u64) -> Vec<Rows> {
         let width = width.max(1);
-        let mut by_row: BTreeMap<u64, Vec<Look>> = BTreeMap::new();
+        let mut by_row: BTreeMap<u64, Vec<CellState>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.index < self.regions) {
             let row = cell.index / width;
             let looks = by_row.entry(row).or_insert_with(|| self.blank(row, width));
@@ -315,9 +315,9 @@ impl Mapping {
     }
 
     /// A row in which nothing is populated.
-    fn blank(&self, row: u64, width: u64) -> Vec<Look> {
+    fn blank(&self, row: u64, width: u64) -> Vec<CellState> {
         let cells = row * width..((row + 1) * width).min(self.regions);
-        cells.map(|i| if i < self.seen { Look::Empty } else { Look::Unknown }).collect()
+        cells.map(|i| if i < self.seen { CellState::Empty } else { CellState::Unknown }).collect()
     }
 
     /// Nothing populated in all of it, and all of it seen.
@@ -373,9 +373,9 @@ pub(crate) fn offset(region: u64, geometry: Geometry) -> String {
     }
 }
 
-fn has(map: &Map, wanted: Look) -> bool {
+fn has(map: &Map, wanted: CellState) -> bool {
     map.mappings.iter().any(|mapping| match wanted {
-        Look::Unknown => mapping.seen < mapping.regions,
+        CellState::Unknown => mapping.seen < mapping.regions,
         _ => mapping.cells.iter().any(|cell| cell.look(map.geometry) == wanted),
     })
 }
@@ -383,11 +383,13 @@ fn has(map: &Map, wanted: Look) -> bool {
 /// Looks that the legend explains: the scale always, what is rare where it occurs.
 pub(crate) fn explained(
     map: &Map,
-) -> impl Iterator<Item = &'static (Look, char, char, &'static str, &'static str)> {
-    LOOKS.iter().filter(|(look, ..)| match look {
-        Look::Hollow | Look::Partial | Look::Shared | Look::Swapped | Look::Unknown => {
-            has(map, *look)
-        }
+) -> impl Iterator<Item = &'static (CellState, char, char, &'static str, &'static str)> {
+    CELL_STATES.iter().filter(|(look, ..)| match look {
+        CellState::Hollow
+        | CellState::Partial
+        | CellState::Shared
+        | CellState::Swapped
+        | CellState::Unknown => has(map, *look),
         _ => true,
     })
 }

@@ -32,11 +32,11 @@ pub(crate) struct Order {
 #[derive(Debug, Clone)]
 pub(crate) struct Test {
     field: Known,
-    wanted: Wanted,
+    wanted: Condition,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Wanted {
+enum Condition {
     Above(f64),
     Below(f64),
     Equal(f64),
@@ -139,7 +139,7 @@ impl Test {
         let (sign, value) = rest.split_at(1);
         let value = value.trim();
         if field.kind == Kind::Text {
-            let wanted = Wanted::Has(value.to_lowercase());
+            let wanted = Condition::Has(value.to_lowercase());
             return match sign {
                 "=" => Ok(Self { field, wanted }),
                 _ => Err(wrong("text can only be compared by =")),
@@ -157,9 +157,9 @@ impl Test {
             }
         };
         let wanted = match sign {
-            ">" => Wanted::Above(number),
-            "<" => Wanted::Below(number),
-            _ => Wanted::Equal(number),
+            ">" => Condition::Above(number),
+            "<" => Condition::Below(number),
+            _ => Condition::Equal(number),
         };
         Ok(Self { field, wanted })
     }
@@ -173,10 +173,10 @@ impl Test {
             Value::Text(_) => None,
         };
         match (&self.wanted, number) {
-            (Wanted::Above(limit), Some(number)) => number > *limit,
-            (Wanted::Below(limit), Some(number)) => number < *limit,
-            (Wanted::Equal(wanted), Some(number)) => (number - wanted).abs() < f64::EPSILON,
-            (Wanted::Has(part), _) => {
+            (Condition::Above(limit), Some(number)) => number > *limit,
+            (Condition::Below(limit), Some(number)) => number < *limit,
+            (Condition::Equal(wanted), Some(number)) => (number - wanted).abs() < f64::EPSILON,
+            (Condition::Has(part), _) => {
                 matches!(value, Value::Text(Some(text)) if text.to_lowercase().contains(part))
             }
             _ => false,

@@ -1,6 +1,6 @@
 //! `hugewise status --explain`: in words why each group of a program's regions is as it is.
 
-use super::{Seen, View};
+use super::{ManagerState, View};
 use crate::render::{number, text};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
@@ -29,7 +29,7 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
     let size = |regions: u64| Bytes(regions.saturating_mul(region.0)).to_string();
     let managed = manager.is_some_and(|m| m.targets.iter().any(|t| t.pid == process.pid));
     let served = match &view.manager {
-        Seen::Unknown => " Whether a manager serves it could not be found out.",
+        ManagerState::Unknown => " Whether a manager serves it could not be found out.",
         _ if managed => "",
         _ => " No manager serves it.",
     };

@@ -2,7 +2,7 @@
 
 use crate::render::colour::Paint;
 use crate::render::view::status::parts::heading;
-use crate::render::view::status::values::{Seen, View};
+use crate::render::view::status::values::{ManagerState, View};
 use crate::render::{number, text};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
@@ -24,20 +24,20 @@ const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from earlier
 /// The section; one line where no manager runs.
 pub(super) fn render(view: &View, paint: Paint) -> String {
     let manager = match &view.manager {
-        Seen::Running(manager) => manager,
-        Seen::Absent { left } if left.is_empty() => {
+        ManagerState::Running(manager) => manager,
+        ManagerState::Absent { left } if left.is_empty() => {
             let note = "none is running here: 'hugewise manage' starts one";
             return heading("MANAGER", note, paint);
         }
-        Seen::Absent { left } => {
+        ManagerState::Absent { left } => {
             let mut out = heading("MANAGER", "none is running here", paint);
             out.push_str(&paint.bad(&line("Left changed", &killed(left))));
             return out;
         }
-        Seen::Elsewhere { role, holder } => {
+        ManagerState::Elsewhere { role, holder } => {
             return heading("MANAGER", &role.sentence(holder), paint);
         }
-        Seen::Unknown => return heading("MANAGER", "unknown", paint),
+        ManagerState::Unknown => return heading("MANAGER", "unknown", paint),
     };
     let dry = if manager.dry_run { ", dry run: nothing is changed" } else { "" };
     let running = if manager.paused { "paused" } else { "running" };

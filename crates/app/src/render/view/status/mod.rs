@@ -13,7 +13,7 @@ pub(crate) mod values;
 
 use self::fields::{Field, TARGET};
 use self::parts::{cell, heading};
-pub(crate) use self::values::{Occupant, Seen, View};
+pub(crate) use self::values::{ManagerState, Occupant, View};
 use crate::render::colour::Paint;
 use crate::render::{number, text};
 use hugewise_base::escape::printable;
@@ -123,7 +123,7 @@ fn processes(view: &View, paint: Paint) -> String {
     let mut out = heading("PROCESSES", &note, paint);
     if view.processes.is_empty() {
         // A sample without a word on programs does not say that there are none.
-        let unknown = view.recorded.is_some() && matches!(view.manager, Seen::Unknown);
+        let unknown = view.recorded.is_some() && matches!(view.manager, ManagerState::Unknown);
         let none = match view.chosen {
             true => "none passes the filter",
             false if unknown => "not known",
@@ -364,7 +364,7 @@ pub(crate) mod tests {
             processes: vec![limited, unread],
             more: 3,
             left_alone: vec![alone],
-            manager: Seen::Absent { left: vec!["sys/kernel/mm/x".to_owned()] },
+            manager: ManagerState::Absent { left: vec!["sys/kernel/mm/x".to_owned()] },
             missing: vec!["something was not scanned".to_owned()],
             fields: Vec::new(),
             chosen: false,
@@ -458,7 +458,7 @@ pub(crate) mod tests {
             targets: view.processes.clone(),
             left_alone: Vec::new(),
         };
-        View { manager: Seen::Running(Box::new(manager)), missing: Vec::new(), ..view }
+        View { manager: ManagerState::Running(Box::new(manager)), missing: Vec::new(), ..view }
     }
 
     fn compaction() -> CompactionStatus {
@@ -536,7 +536,7 @@ pub(crate) mod tests {
             (Occupant::Experiment, "An experiment runs ('hugewise lab', pid 12): "),
             (Occupant::Manager, "A manager runs (pid 12), and its socket is elsewhere"),
         ] {
-            let manager = Seen::Elsewhere { role, holder: "pid 12".to_owned() };
+            let manager = ManagerState::Elsewhere { role, holder: "pid 12".to_owned() };
             let said = summary::summary(&View { manager, ..sample() });
             assert!(said.starts_with(words), "{said}");
             assert!(!said.contains("'hugewise manage'"), "{said}");
@@ -550,7 +550,7 @@ pub(crate) mod tests {
             processes: Vec::new(),
             more: 0,
             left_alone: Vec::new(),
-            manager: Seen::Unknown,
+            manager: ManagerState::Unknown,
             missing: Vec::new(),
             geometry: Geometry::X86_64,
             fields: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::render::number;
 use crate::render::view::status::manager::sentence;
-use crate::render::view::status::values::{Seen, View};
+use crate::render::view::status::values::{ManagerState, View};
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
 use hugewise_manager::reason::SkipReason;
@@ -16,9 +16,9 @@ pub(crate) fn summary(view: &View) -> String {
         " Some of it could not be read: see PARTIAL below."
     };
     let first = match &view.manager {
-        Seen::Running(manager) => running(manager),
-        Seen::Absent { left } if left.is_empty() => absent(view),
-        Seen::Absent { left } => format!(
+        ManagerState::Running(manager) => running(manager),
+        ManagerState::Absent { left } if left.is_empty() => absent(view),
+        ManagerState::Absent { left } => format!(
             "No manager runs, and {} still changed by one that was killed: 'hugewise revert' \
              undoes that.",
             match left.len() {
@@ -26,12 +26,12 @@ pub(crate) fn summary(view: &View) -> String {
                 n => format!("{n} settings are"),
             }
         ),
-        Seen::Elsewhere { role, holder } => {
+        ManagerState::Elsewhere { role, holder } => {
             let mut sentence = role.sentence(holder);
             sentence[..1].make_ascii_uppercase();
             sentence + "."
         }
-        Seen::Unknown => "Whether a manager runs is unknown.".to_owned(),
+        ManagerState::Unknown => "Whether a manager runs is unknown.".to_owned(),
     };
     first + rest
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What is known about a manager.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Seen {
+pub(crate) enum ManagerState {
     /// It runs and answered.
     Running(Box<ManagerStatus>),
     /// Nobody listens.
@@ -54,7 +54,7 @@ impl Occupant {
     }
 }
 
-impl Seen {
+impl ManagerState {
     /// Its answer.
     pub(crate) fn status(&self) -> Option<&ManagerStatus> {
         match self {
@@ -78,7 +78,7 @@ pub(crate) struct View {
     /// Large processes that are left alone.
     pub(crate) left_alone: Vec<LeftAloneStatus>,
     /// The manager.
-    pub(crate) manager: Seen,
+    pub(crate) manager: ManagerState,
     /// What could not be seen, one sentence each; with any, the view is partial.
     pub(crate) missing: Vec<String>,
     /// The columns of the table; none: as usual.

@@ -4,7 +4,7 @@ use super::palette::Palette;
 use super::values::{CpuSplit, PastAt, Shown};
 use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
-use crate::render::view::status::values::{Machine, Seen};
+use crate::render::view::status::values::{Machine, ManagerState};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
@@ -142,14 +142,14 @@ fn rates(machine: &Machine, palette: Palette) -> Line<'static> {
 fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
     let plain = Style::new();
     let (text, style) = match &shown.view.manager {
-        Seen::Running(manager) => running(manager, palette),
-        Seen::Absent { left } if !left.is_empty() => {
+        ManagerState::Running(manager) => running(manager, palette),
+        ManagerState::Absent { left } if !left.is_empty() => {
             let text = "none; one that was killed left settings: 'hugewise revert'".to_owned();
             (text, palette.bad())
         }
-        Seen::Absent { .. } => ("none: 'hugewise manage' starts one".to_owned(), plain),
-        Seen::Elsewhere { role, holder } => (role.sentence(holder), plain),
-        Seen::Unknown => ("unknown".to_owned(), palette.warn()),
+        ManagerState::Absent { .. } => ("none: 'hugewise manage' starts one".to_owned(), plain),
+        ManagerState::Elsewhere { role, holder } => (role.sentence(holder), plain),
+        ManagerState::Unknown => ("unknown".to_owned(), palette.warn()),
     };
     let rest = usize::from(columns).saturating_sub(10);
     line("Manager", vec![(fit(&text, rest), style)])

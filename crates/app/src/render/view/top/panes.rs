@@ -2,7 +2,7 @@
 
 use super::palette::Palette;
 use super::state::{Places, Tab, Ui};
-use super::values::{MapPane, Report, Shown, Told};
+use super::values::{FindingLine, MapPane, Report, Shown};
 use crate::render::colour::Paint;
 use crate::render::text::wrap_at;
 use crate::render::view::map;
@@ -50,7 +50,7 @@ fn map_lines(shown: &Shown, columns: u16) -> Vec<Line<'static>> {
     match &shown.map {
         MapPane::Nobody => plain("Select a process, and press Enter: its memory, cell by cell."),
         MapPane::Refused(why) => plain(&wrap_at("", &printable(why), usize::from(columns))),
-        MapPane::Seen(seen) => {
+        MapPane::ManagerState(seen) => {
             let width = usize::from(columns.saturating_sub(PLACE).min(CELLS_MAX)).max(1);
             let style = map::Style { paint: Paint::plain(), charset: map::Charset::Ascii, width };
             plain(&map::render(seen, style))
@@ -88,7 +88,7 @@ fn findings(shown: &Shown, columns: usize, palette: Palette) -> Vec<Line<'static
     }
 }
 
-fn finding_lines(told: &Told, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+fn finding_lines(told: &FindingLine, columns: usize, palette: Palette) -> Vec<Line<'static>> {
     let style = match told.severity.as_str() {
         "critical" => palette.bad(),
         "warning" => palette.warn(),

@@ -1,5 +1,5 @@
 use super::state::{Tab, Ui, Wish};
-use super::values::{CpuSplit, MapPane, PastAt, Report, Shown, Told};
+use super::values::{CpuSplit, FindingLine, MapPane, PastAt, Report, Shown};
 use super::{Palette, draw};
 use crate::render::golden;
 use crate::render::view::map;
@@ -31,10 +31,10 @@ fn shown() -> Shown {
         view,
         groups,
         own: false,
-        map: MapPane::Seen(Box::new(map::tests::sample())),
+        map: MapPane::ManagerState(Box::new(map::tests::sample())),
         report: Report::Done {
             time: "12:00:00 UTC".to_owned(),
-            findings: vec![Told {
+            findings: vec![FindingLine {
                 severity: "warning".to_owned(),
                 title: "Programs wait\u{7}".to_owned(),
                 evidence: vec!["48 compactions a second".to_owned()],

@@ -71,7 +71,7 @@ pub(crate) enum MapPane {
     /// It cannot be drawn; why.
     Refused(String),
     /// As it was seen.
-    Seen(Box<Map>),
+    ManagerState(Box<Map>),
 }
 
 /// A diagnosis of this machine.
@@ -86,7 +86,7 @@ pub(crate) enum Report {
         /// When.
         time: String,
         /// The most important first.
-        findings: Vec<Told>,
+        findings: Vec<FindingLine>,
     },
     /// It failed.
     Failed(String),
@@ -94,7 +94,7 @@ pub(crate) enum Report {
 
 /// A finding in few words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct FindingLine {
     /// `critical`, `warning` or `note`.
     pub(crate) severity: String,
     /// The cause in a sentence.

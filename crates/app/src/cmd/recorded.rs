@@ -1,10 +1,10 @@
 //! Moments that were recorded, as `top`, `status` and `diagnose` show them.
 
-use super::moment::{Counters, Moment, shown};
-use super::programs::{FILE, Told};
+use super::programs::{FILE, ProgramsReport};
+use super::snapshot::{Counters, Snapshot, shown};
 use crate::cli::PastArgs;
 use crate::exit::{self, coded};
-use crate::history::Past;
+use crate::history::History;
 use crate::journal::rfc3339;
 use crate::render::view::top::values::Shown;
 use anyhow::Context;
@@ -15,8 +15,8 @@ use hugewise_linux::root::Root;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// What was recorded, and the moment that is meant: the last one, where no other is.
-pub(super) fn open(args: &PastArgs) -> anyhow::Result<(Past, usize)> {
-    let past = Past::open(args.directory())?;
+pub(super) fn open(args: &PastArgs) -> anyhow::Result<(History, usize)> {
+    let past = History::open(args.directory())?;
     let at = match &args.at {
         Some(text) => past.at(parse(&past, "--at", text)?),
         None => past.moments().len().saturating_sub(1),
@@ -25,7 +25,7 @@ pub(super) fn open(args: &PastArgs) -> anyhow::Result<(Past, usize)> {
 }
 
 /// A time that a user named, in milliseconds since 1970-01-01 UTC.
-pub(super) fn parse(past: &Past, option: &str, text: &str) -> anyhow::Result<i64> {
+pub(super) fn parse(past: &History, option: &str, text: &str) -> anyhow::Result<i64> {
     let last = past.moments().iter().map(|moment| moment.at_ms).max().unwrap_or(0);
     let parsed = time::parse(text, last);
     parsed.map_err(|error| coded(exit::USAGE, format!("{option} {error}")))
@@ -43,10 +43,10 @@ pub(super) fn clock(at_ms: i64) -> String {
 struct Recorded {
     header: Header,
     root: Root,
-    told: Told,
+    told: ProgramsReport,
 }
 
-fn recorded(past: &mut Past, at: usize) -> anyhow::Result<Recorded> {
+fn recorded(past: &mut History, at: usize) -> anyhow::Result<Recorded> {
     let moment = *past.moments().get(at).context("there is no such moment")?;
     let text = past.text(moment)?;
     let (sample, _) = sample::split(text).map_err(|why| anyhow::anyhow!("no sample: {why}"))?;
@@ -56,16 +56,18 @@ fn recorded(past: &mut Past, at: usize) -> anyhow::Result<Recorded> {
 }
 
 /// What a sample has of programs.
-fn told(bytes: Option<&[u8]>) -> Told {
+fn told(bytes: Option<&[u8]>) -> ProgramsReport {
     match bytes.map(serde_json::from_slice) {
         Some(Ok(told)) => told,
-        Some(Err(error)) => Told::nothing(&format!("programs: what was recorded of them {error}")),
-        None => Told::nothing("programs: only a history has what is known of them"),
+        Some(Err(error)) => {
+            ProgramsReport::nothing(&format!("programs: what was recorded of them {error}"))
+        }
+        None => ProgramsReport::nothing("programs: only a history has what is known of them"),
     }
 }
 
 /// A moment as it was, with rates since the one before where that is of the same boot.
-pub(super) fn shown_at(past: &mut Past, at: usize) -> anyhow::Result<Shown> {
+pub(super) fn shown_at(past: &mut History, at: usize) -> anyhow::Result<Shown> {
     // What came before is no more than a help.
     let before = at.checked_sub(1).and_then(|before| recorded(past, before).ok());
     let now = recorded(past, at)?;
@@ -76,7 +78,7 @@ pub(super) fn shown_at(past: &mut Past, at: usize) -> anyhow::Result<Shown> {
 
 fn seen(recorded: &Recorded, before: Option<&Counters>) -> (Shown, Counters) {
     let header = &recorded.header;
-    let moment = Moment {
+    let moment = Snapshot {
         root: &recorded.root,
         at: Ns(header.monotonic_ns),
         base_page: header.page_bytes.map(Bytes),
@@ -137,8 +139,11 @@ mod tests {
         let scratch = Scratch::new();
         let (copies, history) = (scratch.join("root"), scratch.join("history"));
         let root = Root::at(&copies);
-        let told =
-            Told { manager: with_manager().manager, own: None, missing: vec!["a".to_owned()] };
+        let told = ProgramsReport {
+            manager: with_manager().manager,
+            own: None,
+            missing: vec!["a".to_owned()],
+        };
         let limits = Limits { days: 1, bytes: Bytes::mib(8) };
         let mut book = Book::open(&history, limits).expect("a history");
         let mut live: Vec<Shown> = Vec::new();
@@ -152,16 +157,16 @@ mod tests {
             let header = sample::header_of(&text).expect("a sample");
             let (at, base_page) = (Ns(header.monotonic_ns), header.page_bytes.map(Bytes));
             let (host, time) = (String::new(), clock(header.at_ms));
-            let moment = Moment { root: &root, at, base_page, host, time, told: told.clone() };
+            let moment = Snapshot { root: &root, at, base_page, host, time, told: told.clone() };
             let (now, counters) = shown(moment, before.as_ref());
             before = Some(counters);
             live.push(now);
             std::thread::sleep(Duration::from_millis(30));
         }
         let out = scratch.join("piece");
-        let mut whole = Past::open(&history).expect("a history");
+        let mut whole = History::open(&history).expect("a history");
         record::export(&mut whole, i64::MIN..=i64::MAX, &out).expect("a capture");
-        let mut piece = Past::open(&out).expect("a capture");
+        let mut piece = History::open(&out).expect("a capture");
         for (at, live) in live.iter().enumerate() {
             for past in [&mut whole, &mut piece] {
                 let replayed = shown_at(past, at).expect("whole");

@@ -1,7 +1,7 @@
 //! A moment of a machine, live or recorded, as the screens show it.
 
 use super::machine::machine;
-use super::programs::{Told, merge};
+use super::programs::{ProgramsReport, merge};
 use crate::render::view::status::View;
 use crate::render::view::top::values::{CpuSplit, MapPane, Report, Shown};
 use hugewise_base::parse::proc_stat::{self, CpuTimes};
@@ -11,7 +11,7 @@ use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 
 /// What is known at one moment.
-pub(super) struct Moment<'a> {
+pub(super) struct Snapshot<'a> {
     /// The machine's files.
     pub(super) root: &'a Root,
     /// Its monotonic clock.
@@ -23,7 +23,7 @@ pub(super) struct Moment<'a> {
     /// The time, for people.
     pub(super) time: String,
     /// What was told of programs.
-    pub(super) told: Told,
+    pub(super) told: ProgramsReport,
 }
 
 /// Counters of a moment, from which the next one has rates.
@@ -36,7 +36,7 @@ pub(super) struct Counters {
 
 /// Everything that `top` shows of a moment, and its counters. Without those `before` it has no
 /// rates; they must be of the same boot.
-pub(super) fn shown(moment: Moment<'_>, before: Option<&Counters>) -> (Shown, Counters) {
+pub(super) fn shown(moment: Snapshot<'_>, before: Option<&Counters>) -> (Shown, Counters) {
     let root = moment.root;
     let stat = proc_stat::parse(&root.read_text("proc/stat").unwrap_or_default()).value;
     let mut geometry = files::geometry(root);

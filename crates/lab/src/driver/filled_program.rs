@@ -12,12 +12,12 @@ const SLICE: Duration = Duration::from_secs(30);
 
 /// A program that is filled; killed on drop.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct FilledProgram {
     talk: Talk,
     name: String,
 }
 
-impl Held {
+impl FilledProgram {
     /// Starts it and waits until it is ready; `name` is what errors call it.
     pub(super) fn start(run: &Run<'_>, name: &str, command: &mut Command) -> anyhow::Result<Self> {
         let mut talk = Talk::start(name, command)?;

@@ -32,7 +32,7 @@ const CASES: &[Case] = &[
     (&[text_of!("khugepaged-alone.txt")], &["khugepaged"], &[]),
     // The kernel, by what it does.
     (&[text_of!("compaction.atop")], &["compaction"], &[]),
-    // CPUs are idle: whoever wants a huge page waits all the same.
+    // CPUs are idle: a program that wants a huge page waits all the same.
     (&[text_of!("compaction-idle.atop")], &["compaction"], &[]),
     (&[text_of!("kcompactd.atop")], &["compaction"], &[]),
     (&[text_of!("churnless.sar")], &["page_faults"], &[]),
@@ -113,7 +113,7 @@ const CASES: &[Case] = &[
     (HEALTHY, &[], &[]),
 ];
 
-/// A look at a machine that lacks nothing.
+/// A sample of a machine that lacks nothing.
 const HEALTHY: &[Text] = &[
     text_of!("meminfo-healthy.txt"),
     text_of!("vmstat-healthy.txt"),
