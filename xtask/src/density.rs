@@ -70,7 +70,7 @@ impl Count {
     /// Counts one file of Rust.
     pub fn of_file(path: &str, text: &str) -> Self {
         let mut count = Self::default();
-        for comment in comments(text) {
+        for (_, comment) in comments(text) {
             count.comments += 1;
             count.banned += banned_words(comment).count();
         }
@@ -221,12 +221,13 @@ fn code_lines<'a>(
     })
 }
 
-/// The text of each line that has a comment.
-pub fn comments(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| {
+/// The text of each comment, with the number of its line.
+pub fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
         let at = line.find("//")?;
         // Not in a literal, such as an address: none stands before it, or it was closed.
-        (line[..at].matches('"').count() % 2 == 0).then(|| line[at..].trim_start_matches('/'))
+        let is_comment = line[..at].matches('"').count() % 2 == 0;
+        is_comment.then(|| (number, line[at..].trim_start_matches('/')))
     })
 }
 

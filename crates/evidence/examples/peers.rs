@@ -133,7 +133,7 @@ fn samples_as_folded(file: &File<'_>) -> Option<bool> {
     Some(weighs(file.recording, sum_of_folded(&String::from_utf8_lossy(&wanted))))
 }
 
-/// Whether a report of the kernel's own failure is told as one.
+/// Whether a report of the kernel's own failure is reported as one.
 fn reported(file: &File<'_>) -> Option<bool> {
     Some(!file.diagnosis.findings.is_empty())
 }

@@ -22,7 +22,7 @@ const BASE_MIN: usize = 15;
 /// How many times the usual deviation a jump is: of normally distributed shares one in ten million
 /// looks is so far off (6 median deviations are 4 standard deviations and more).
 const DEVIATIONS: f64 = 6.0;
-/// Looks between those from which a creep is told: one a minute.
+/// Looks between those from which a creep is reported: one a minute.
 const MINUTE: usize = 60;
 /// Minutes that are remembered for it, and the fewest that tell.
 const MINUTES: usize = 30;
@@ -228,7 +228,7 @@ impl Course {
     fn forget_when_calm(&mut self) {
         if self.raised.as_ref().is_some_and(|raised| raised.calm >= CALM) {
             self.raised = None;
-            // The course that led there is told.
+            // The course that led there is reported.
             self.minutes.clear();
         }
     }

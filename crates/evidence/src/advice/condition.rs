@@ -13,7 +13,7 @@ pub enum Holds {
     Yes,
     /// It does not.
     No,
-    /// It cannot be told, for want of this.
+    /// It cannot be decided, for want of this.
     Unknown(String),
 }
 

@@ -99,7 +99,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a version lies in it.
+    /// Whether a version is in it.
     pub fn contains(&self, version: &Version) -> bool {
         let above = self.low.as_ref().is_none_or(|low| match version.cmp(&low.version) {
             Ordering::Equal => low.inside,
@@ -117,7 +117,7 @@ impl Range {
         self.low.is_none() && self.high.is_none()
     }
 
-    /// Whether some version lies in both.
+    /// Whether some version is in both.
     pub fn overlaps(&self, other: &Self) -> bool {
         let apart = |low: &Option<End>, high: &Option<End>| match (low, high) {
             (Some(low), Some(high)) => match low.version.cmp(&high.version) {
@@ -130,7 +130,7 @@ impl Range {
         !apart(&self.low, &other.high) && !apart(&other.low, &self.high)
     }
 
-    /// A number that lies in it, the nearest to 0; `None` where that has to be guessed.
+    /// A number in it, the nearest to 0; `None` where that has to be guessed.
     pub fn least(&self) -> Option<String> {
         match (&self.low, &self.high) {
             (Some(End { version, inside: true }), _) => Some(version.to_string()),

@@ -34,7 +34,7 @@ impl Estimate {
         }
     }
 
-    /// So many times.
+    /// A factor.
     pub fn times(self, factor: f64) -> Self {
         self * Self::exact(factor)
     }

@@ -101,7 +101,7 @@ pub struct Bill {
 
 impl Bill {
     /// The bill of a host. `pools`: what would be planned for it; `walk_percent`: the share of CPU
-    /// cycles in page walks now, as measured by whoever asks.
+    /// cycles in page walks now, as the caller measured.
     pub fn of(facts: &Facts, worth: Worth, pools: Pools, walk_percent: Option<f64>) -> Self {
         let programs = memory::growth(&facts.programs, facts.geometry().base);
         let no_pool = pools.planned <= pools.now;

@@ -18,7 +18,7 @@ const BASE_FAULT: Estimate = of_us(1.0, 2.4, 3.6);
 const HUGE_FAULT: Estimate = of_us(188.0, 200.0, 465.0);
 /// Direct compaction: a block took background compaction 2.3 ms, the slowest faults 28 ms.
 const COMPACTION: Estimate = of_us(1e3, 2.3e3, 28e3);
-/// Whoever touches a region while it is being promoted waits for the rest of the call.
+/// A thread that touches a region while it is being promoted waits for the rest of the call.
 const PROMOTION: Estimate = of_us(0.0, 320.0, 806.0);
 /// Share of the base pages of a region that is worth a huge page, at least.
 const WORTH_SHARE: f64 = 0.9;

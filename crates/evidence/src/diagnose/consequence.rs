@@ -1,5 +1,5 @@
 //! Causes and what follows from them: page tables that eat memory make the kernel reclaim. The root
-//! is told first, with what to do; its consequences below it. By `data/consequences.tsv`.
+//! is reported first, with what to do; its consequences below it. By `data/consequences.tsv`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

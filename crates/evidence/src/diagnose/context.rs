@@ -91,7 +91,7 @@ impl Context<'_> {
         let by = |ours: Bytes, usual: Bytes| ours.0 as f64 / usual.0 as f64;
         let value = self.thresholds.get(threshold);
         match threshold {
-            // So many bytes are fewer pages.
+            // The same bytes are fewer pages.
             Threshold::ReclaimScan | Threshold::DirectScanHigh => {
                 value / by(pages.base, ASSUMED.base)
             }

@@ -331,7 +331,7 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
     let confidence = confidence(&chain, answer);
     let severity = severity(cause, &chain, answer, critical);
     let slow_disk = tree.iter().any(|asked| asked.id == "disk.slow" && asked.is_yes());
-    // What is taken to be so, and rests on nothing else, is not told as the worst.
+    // What is taken to be so, and rests on nothing else, is not reported as the worst.
     let first = answer.evidence.first();
     let sure = first.is_none_or(|evidence| evidence.ground != Ground::Assumed);
     Some(Finding {

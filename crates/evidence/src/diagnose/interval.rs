@@ -58,9 +58,9 @@ impl fmt::Display for Interval {
 pub const INTERVALS_MAX: usize = 1000;
 
 /// Intervals in order of time and apart from each other, as every [`Answer`](super::Answer) and
-/// [`Context`](super::Context) has them: a search in them takes no longer than it must, whatever the
-/// recording. Those that overlap become one; those that only touch do not, unless there are more
-/// than [`INTERVALS_MAX`].
+/// [`Context`](super::Context) has them: a search in them takes no longer than it must, whatever
+/// the recording. Those that overlap become one; those that only touch do not, unless there are
+/// more than [`INTERVALS_MAX`].
 pub fn apart(all: Vec<Interval>) -> Vec<Interval> {
     fewer(disjoint(all))
 }

@@ -54,7 +54,7 @@ impl Times {
 enum Shift {
     /// They go: both sources are short, and all of the one belongs to all of the other.
     Drop,
-    /// They move by so many seconds, to the first or last sample of a long source.
+    /// They move by a number of seconds, to the first or last sample of a long source.
     By(i64),
 }
 

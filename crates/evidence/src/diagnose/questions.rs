@@ -113,7 +113,7 @@ mod tests {
     fn every_threshold_is_of_a_question() {
         let listed = |limit: &&T| ALL.iter().any(|node| node.limits.contains(limit));
         let alone: Vec<&T> = T::ALL.iter().filter(|limit| !listed(limit)).collect();
-        // These decide how bad a finding is, what is ruled out and what begins a look, not
+        // These decide how bad a finding is, what is ruled out and what starts a capture, not
         // whether it is one.
         assert_eq!(alone, [&T::CloseShare, &T::KernelCritical, &T::WatchJump]);
     }

@@ -26,7 +26,7 @@ impl Valued for Reading {
     }
 }
 
-/// The sum of several, told as the first one's.
+/// The sum of several, reported as the first one's.
 pub(crate) fn sum(all: impl IntoIterator<Item = Reading>) -> Option<Reading> {
     all.into_iter().reduce(|sum, more| Reading { value: sum.value + more.value, ..sum })
 }

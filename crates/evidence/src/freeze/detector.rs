@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of each second to others (`sched_rt_runtime_us`, and the fair server of Linux 6.8), in which a
 /// probe may have woken just in time; a stall for memory pauses where memory is found.
 const GAP: Ns = Ns::ms(1200);
-/// A freeze that lasts is told after so long, once.
+/// A freeze that lasts is reported after this time, once.
 const LONG: Ns = Ns::s(10);
 /// From this share of waiting on programs wait for memory without a break. Fewer waits are the
 /// price of reclaim, which no user feels as a freeze.
 const STALLED_SHARE: f64 = 0.6;
-/// A stall goes on while this share of the time is waited: of the first and the last piece it is
+/// A stall continues while this share of the time is waited: of the first and the last piece it is
 /// only a part.
 const RUN_SHARE: f64 = 0.1;
-/// A program that was stopped for so long is told as stopped; a program that waits in a shell's
+/// A program that was stopped for so long is reported as stopped; a program that waits in a shell's
 /// background is stopped by another signal.
 const STOPPED_LONG: Ns = LONG;
 
@@ -34,7 +34,7 @@ pub struct Late {
     pub ready: Option<Ns>,
 }
 
-/// A signal that stops a program, or lets it go on.
+/// A signal that stops a program, or lets it continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signal {
     /// When it was sent.
@@ -82,7 +82,7 @@ pub struct Freeze {
     /// When it ended; of one that lasts, when it was last seen.
     #[serde(skip)]
     pub ended: Ns,
-    /// Whether it goes on.
+    /// Whether it continues.
     pub lasts: bool,
     /// The probes that woke late, by CPU and by when they were to wake.
     #[serde(skip)]
@@ -162,7 +162,7 @@ impl Stall {
 pub struct Detector {
     bound: Ns,
     cpu: Option<Freeze>,
-    /// A freeze of CPUs that lasts was told, and its end is not.
+    /// A freeze of CPUs that lasts was reported, and its end is not.
     told: bool,
     waited: Option<(Ns, Ns)>,
     stall: Option<Stall>,
@@ -182,7 +182,7 @@ impl Detector {
         if self.cpu.as_ref().is_some_and(|open| late.due > open.ended + GAP) {
             self.end_cpu();
         }
-        // A shorter delay begins no freeze, but one goes on with it.
+        // A shorter delay begins no freeze, but an open one continues with it.
         let least = if self.cpu.is_some() { Ns(self.bound.0 / 2) } else { self.bound };
         if late.woke.since(late.due) < least {
             return;
@@ -200,7 +200,7 @@ impl Detector {
         if let What::Cpu { cpus } = &mut open.what {
             cpus.insert(late.cpu);
         }
-        // Of one that was told nobody asks for more, and it may last for hours.
+        // One that was reported needs no more detail, and it may last for hours.
         if !self.told {
             open.late.insert((late.cpu, late.due), late);
         }
@@ -252,8 +252,8 @@ impl Detector {
         self.stops.keys().copied().collect()
     }
 
-    /// Freezes that are over, or last long enough to be told, the earliest first. `late`: a probe
-    /// is late at this moment.
+    /// Freezes that are over, or last long enough to be reported, the earliest first. `late`: a
+    /// probe is late at this moment.
     pub fn over(&mut self, now: Ns, late: bool) -> Vec<Freeze> {
         let long = |freeze: &Freeze| now.since(freeze.began) >= LONG;
         if self.cpu.as_ref().is_some_and(|open| !late && open.ended + GAP <= now) {

@@ -14,7 +14,7 @@ const RAN_SHARE: f64 = 0.25;
 const HELD_SHARE: f64 = 0.5;
 /// From this share of the time on, the hypervisor had the CPU.
 const STEAL_SHARE: f64 = 0.5;
-/// Most holders that are told.
+/// Most holders that are reported.
 const HOLDERS_MAX: usize = 3;
 /// A CPU that counted less time than passed, by so much of the freeze, stood still.
 const LOST_SHARE: f64 = 0.5;

@@ -2,7 +2,7 @@
 //!
 //! Three things are freezes. A **CPU** does not run a thread that is ready to, which a probe on it
 //! notices by waking too late. Programs wait for **memory**, which the kernel sums up (PSI). And a
-//! program is **stopped** by a signal, and goes on later.
+//! program is **stopped** by a signal, and continues later.
 //!
 //! [`Detector`] says when; [`explain()`] says who, from what was recorded meanwhile.
 

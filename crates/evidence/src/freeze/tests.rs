@@ -73,7 +73,7 @@ fn the_pieces_of_one_freeze_are_one() {
     detector.late(late(0, 2400, 2700));
     let found = detector.end();
     let times = found.iter().map(|one| (one.began, one.ended)).collect::<Vec<_>>();
-    // One goes on with a delay of half of the bound, and no shorter one.
+    // One continues with a delay of half of the bound, and no shorter one.
     assert_eq!(times, [(Ns(0), Ns::ms(1160)), (Ns::ms(2400), Ns::ms(2700))]);
 }
 
@@ -84,7 +84,7 @@ fn a_freeze_is_told_when_it_is_over_or_lasts() {
     assert_eq!(detector.over(Ns::ms(1500), false), [], "another piece may follow");
     assert_eq!(detector.over(Ns::ms(1600), true), [], "a probe is late");
     assert_eq!(detector.over(Ns::ms(1600), false).len(), 1);
-    // One that goes on is told once.
+    // One that continues is reported once.
     for second in 20..40 {
         detector.late(late(1, 20_000, second * 1000 + 999));
     }
@@ -112,7 +112,7 @@ fn waiting_for_memory_counts_while_it_goes_on_without_a_break() {
     assert_eq!((one[0].began, one[0].ended), (Ns::ms(100), Ns::ms(600)));
     assert_eq!(told(&[40; 50]), [], "four tenths of the time, for long: no freeze");
     assert_eq!(told(&[100, 100]), [], "too short");
-    // Looked at less often: what lies in the first and the last piece may be all in one.
+    // Looked at less often: what is in the first and the last piece may be all in one.
     let mut detector = Detector::new(BOUND);
     for (at, total) in [(0, 0), (2000, 200), (2100, 300), (2200, 320), (3400, 320)] {
         detector.waited(Ns::ms(at), Ns::ms(total));
@@ -141,7 +141,7 @@ fn a_stop_counts_when_it_ends_or_lasts() {
     let account = explain(&told[0], &facts(Vec::new()));
     assert_eq!(account.cause, Cause::Stopped);
     assert_eq!(account.seen, ["'db' (pid 12) sent SIGSTOP to 'shop' (pid 11)"]);
-    // One that never goes on is told once, and one that ended is not.
+    // One that never continues is reported once, and one that ended is not.
     detector.signal(signal(10_000, true));
     assert!(detector.over(Ns::s(21), false)[0].lasts);
     assert_eq!(detector.over(Ns::s(90), false), []);

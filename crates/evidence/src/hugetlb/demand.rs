@@ -53,7 +53,7 @@ pub struct Demand {
     pub pages: u64,
     /// Pages of the pool that it has already: in use, or reserved for it.
     pub held_pages: u64,
-    /// Processes that map it; `None`: nobody said.
+    /// Processes that map it; `None`: not given.
     pub attached: Option<u64>,
     /// Those of them that are known.
     pub pids: Vec<u32>,
@@ -172,7 +172,7 @@ impl Demand {
         self.shared_by(u64::try_from(pids.len()).ok())
     }
 
-    /// Is mapped by so many processes.
+    /// Is mapped by a number of processes.
     pub(super) fn shared_by(mut self, attached: Option<u64>) -> Self {
         self.attached = attached;
         let of = |page| {

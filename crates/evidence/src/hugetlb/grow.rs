@@ -73,7 +73,7 @@ impl Outcome {
 #[derive(Clone, Copy, Debug)]
 enum Last {
     Nothing,
-    /// A number was written when the pool had so many pages.
+    /// A number was written when the pool had this number of pages.
     Wrote {
         before: u64,
     },
@@ -150,7 +150,7 @@ impl Grow {
 mod tests {
     use super::*;
 
-    /// A kernel that has so many huge blocks, and more after each compaction.
+    /// A kernel that has a number of huge blocks, and more after each compaction.
     struct Kernel {
         pages: u64,
         blocks: u64,

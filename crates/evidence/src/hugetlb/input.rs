@@ -54,6 +54,6 @@ pub struct PostgresAnswer {
     pub page: Option<Bytes>,
     /// Largest number of its backends (`max_connections`), where it said so.
     pub connections: Option<u64>,
-    /// The user whom the directory belongs to.
+    /// The user who owns the directory.
     pub user: Option<String>,
 }

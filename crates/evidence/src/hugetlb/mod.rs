@@ -1,5 +1,5 @@
-//! HugeTLB pools: how many pages, for whom, at which price for everybody else; and whether what
-//! was granted does what was planned.
+//! HugeTLB pools: how many pages, for which program, at which price for all others; and whether
+//! what was granted does what was planned.
 //!
 //! ```text
 //! Facts (a live machine, a capture, a pasted text) --+

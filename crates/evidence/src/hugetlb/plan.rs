@@ -255,7 +255,7 @@ fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> 
         let why = format!("all segments of the machine have {all_pages} base pages");
         set("kernel.shmall", all_pages.to_string(), Some(max.to_string()), why);
     }
-    // What an earlier plan persisted is still needed by the one for whom it was.
+    // What an earlier plan persisted is still needed by the program that it was for.
     let own = facts.configured.iter().filter(|line| super::files::is_own(&line.file));
     for line in own.filter(|line| KEPT.contains(&line.key.as_str())) {
         let now = match line.key.as_str() {

@@ -89,7 +89,7 @@ impl PoolPlan {
         self.now.as_ref().map_or(0, Pool::own)
     }
 
-    /// Memory of so many of its pages.
+    /// Memory of a number of its pages.
     pub fn bytes_of(&self, pages: u64) -> Bytes {
         Bytes(self.page_bytes.0.saturating_mul(pages))
     }
@@ -119,18 +119,18 @@ pub struct TablesPlan {
     pub machine_bytes: Option<Bytes>,
     /// The same in percent of the memory.
     pub machine_percent: Option<f64>,
-    /// Memory that so many entries map in 4 KiB pages, in units of the machine's memory.
+    /// Memory that a number of entries map in 4 KiB pages, in units of the machine's memory.
     pub machine_times_memory: Option<f64>,
     /// Processes touching all of the planned memory that it takes for the machine's page tables.
     pub sharers: Option<f64>,
-    /// Page tables that so many would have for it on the planned pages.
+    /// Page tables that a number of processes would have for it on the planned pages.
     pub sharers_huge_bytes: Option<Bytes>,
     /// The segment on base pages that costs most, if each of its processes touches all of it.
     pub costliest: Option<Segment>,
     /// Page tables of the planned programs' processes now (sum of `VmPTE`).
     pub processes_bytes: Option<Bytes>,
     /// For the planned memory alone on 4 KiB pages, if each process touches all of it; `None`
-    /// where nobody said how many share a part of it.
+    /// where it is not given how many share a part of it.
     pub small_bytes: Option<Bytes>,
     /// The same on the planned pages.
     pub huge_bytes: Option<Bytes>,

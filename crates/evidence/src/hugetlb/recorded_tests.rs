@@ -43,7 +43,7 @@ fn a_pasted_meminfo_gives_memory_and_pool() {
     };
     assert_eq!(facts.memory, memory);
     assert_eq!(facts.default_page, Some(Bytes::mib(2)));
-    // Nobody said how many are reserved: that is not 0.
+    // The number of reserved pages is not given: that is not 0.
     assert_eq!(facts.pools, [Pool { page: Bytes::mib(2), ..Pool::default() }]);
     assert_eq!((facts.objects.len(), facts.processes.len()), (0, 0));
     assert_eq!(facts.missing.len(), 1);

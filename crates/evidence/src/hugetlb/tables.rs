@@ -50,7 +50,7 @@ impl Segment {
 pub struct Attribution {
     /// Page tables (`PageTables` of `/proc/meminfo`).
     pub tables: Bytes,
-    /// Memory that so many entries map in base pages.
+    /// Memory that a number of entries map in base pages.
     pub mapped: Bytes,
     /// `mapped` in units of the machine's memory: above 1 the same pages are mapped several times.
     pub times_memory: Option<f64>,
@@ -60,7 +60,7 @@ pub struct Attribution {
     pub costliest: Option<Segment>,
 }
 
-/// Memory that so many page tables map in base pages, at most.
+/// Memory that a number of page tables map in base pages, at most.
 pub const fn mapped(tables: Bytes, base: Bytes) -> Bytes {
     Bytes(tables.0.saturating_mul(base.0 / ENTRY_BYTES))
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A program explains a host if it takes so much of what the host uses beyond the middle, percent.
 const SHARE_MIN_PERCENT: f64 = 20.0;
-/// Most programs that are told of a host.
+/// Most programs that are reported of a host.
 const PROGRAMS_MAX: usize = 3;
 /// A clock below this share of the rated one, or of the other hosts', makes a host slow. CPUs with
 /// much to do run a little below their highest clock: a judgement.
@@ -37,7 +37,7 @@ pub struct HostLoad {
     /// Its CPUs.
     pub cpus: Option<f64>,
     /// Whether no source says how many CPUs it has, and [`HostLoad::cpus`] follows from what its
-    /// programs use and the share that this is: at least about so many.
+    /// programs use and the share that this is: at least about this number.
     pub cpus_inferred: bool,
     /// How far it is from the middle, as a modified z-score.
     pub score: Option<f64>,

@@ -25,7 +25,7 @@ const SCORE_MAX: f64 = 3.5;
 /// The median deviation of a normal distribution, in standard deviations.
 const MEDIAN_DEVIATION: f64 = 0.6745;
 /// Hosts that share their load well still differ by some points of CPU: a smaller median deviation
-/// would make an outlier of whoever is a little busier. A judgement.
+/// would make an outlier of a host that is a little busier. A judgement.
 const DEVIATION_MIN: f64 = 2.0;
 /// Points of CPU that the other one of two hosts is less busy by, so that work is worth moving. A
 /// judgement.

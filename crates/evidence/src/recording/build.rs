@@ -68,7 +68,7 @@ const HOST_CHARS_MAX: usize = 64;
 /// Longest command that is kept: options of listings stand at its start.
 const COMMAND_CHARS_MAX: usize = 400;
 
-/// After so many lines in a row that nobody knows, what was typed before them is forgotten: each
+/// After this many lines in a row that nobody knows, what was typed before them is forgotten: each
 /// format that a command may print is tried on each line.
 const UNKNOWN_LINES_MAX: usize = 10_000;
 
@@ -202,8 +202,8 @@ impl Builder {
         at
     }
 
-    /// The machine that is spoken of; where nobody said, an unnamed one for all inputs, or the one
-    /// that they are [otherwise named](Self::otherwise_named) by.
+    /// The machine that is spoken of; where none is given, an unnamed one for all inputs, or the
+    /// one that they are [otherwise named](Self::otherwise_named) by.
     fn current_host(&mut self) -> usize {
         if let Some(host) = self.host {
             return host;
@@ -233,7 +233,7 @@ impl Builder {
         self.source = Some(id);
     }
 
-    /// Like [`Builder::begin`], but goes on with the latest block of this input if that is one of
+    /// Like [`Builder::begin`], but continues with the latest block of this input if that is one of
     /// the same format and machine: for lines that others may interrupt, such as a log's.
     pub fn resume(&mut self, kind: SourceKind, line: usize) {
         if self.closed && self.host.is_none() {
@@ -429,7 +429,7 @@ impl Builder {
         self.push_problem(None, text.into());
     }
 
-    /// Something that was left out of the input because there is too much of it. It is told
+    /// Something that was left out of the input because there is too much of it. It is reported
     /// however many problems the input has.
     pub fn cut(&mut self, text: impl Into<String>) {
         if self.cuts < CUTS_MAX {

@@ -141,7 +141,7 @@ impl CountSamples {
         self.clock_s = Some(seconds);
     }
 
-    /// What a count was at the look before.
+    /// What a count was in the previous sample.
     pub(super) fn latest(&self, host: usize, field: Field, subject: &Subject) -> Option<f64> {
         Some(self.latest.get(&(host, field))?.get(subject)?.value)
     }
@@ -155,7 +155,7 @@ impl CountSamples {
         }
     }
 
-    /// How much a count grew since the look before.
+    /// How much a count grew since the previous sample.
     pub(super) fn growth(
         &mut self,
         host: usize,
@@ -168,8 +168,8 @@ impl CountSamples {
         (value >= before).then_some(value - before)
     }
 
-    /// A look at a count; how much it grew in a second since the look before. `age_s`: the time
-    /// since the count began, where its source says it.
+    /// A sample of a count; how much it grew in a second since the previous sample. `age_s`: the
+    /// time since the count began, where its source says it.
     pub(super) fn rate(
         &mut self,
         host: usize,

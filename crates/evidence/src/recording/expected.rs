@@ -223,7 +223,7 @@ impl Item {
     }
 }
 
-/// So many numbers and nothing else are a file of the kernel: `dentry-state`, `file-nr`.
+/// This number of values and nothing else are a file of the kernel: `dentry-state`, `file-nr`.
 const NUMBERS_MIN: usize = 3;
 
 /// The time of day in the output of `date`: `Do 11. Apr 23:41:02 CEST 2024`, `03:02:11`,

@@ -205,7 +205,7 @@ pub struct Host {
     pub stacks: Vec<Stacks>,
     /// Restarts within the recording.
     pub restarts: Vec<Restart>,
-    /// The size of a base page, and what told it.
+    /// The size of a base page, and where it was read.
     #[serde(skip)]
     pub(crate) base_page: Option<(base_page::SizeSource, Bytes)>,
     /// Settings in KiB that were counted in base pages.

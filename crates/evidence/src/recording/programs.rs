@@ -1,9 +1,9 @@
 //! Programs of which several listings tell, and that are to be known again.
 
-/// Most programs that are told apart; what comes later counts as one more of its kind.
+/// Most programs that are distinguished; what comes later counts as one more of its kind.
 const PROGRAMS_MAX: usize = 1000;
 
-/// A program of which a listing told.
+/// A program that a listing named.
 #[derive(Debug)]
 struct Program {
     host: usize,
@@ -16,7 +16,7 @@ struct Program {
 
 impl Program {
     /// Whether both are of the same process, as far as they say: what knows neither is taken to be
-    /// of the one that was told of before.
+    /// of the one that was named before.
     fn is_same(&self, identity: Option<u64>, pid: Option<u32>) -> bool {
         match (self.identity.zip(identity), self.pid.zip(pid)) {
             (Some((one, other)), _) => one == other,

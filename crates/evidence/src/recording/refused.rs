@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// After so many refusals a shape is refused unseen. Formats that begin at a line by what its
+/// After this many refusals a shape is refused unseen. Formats that begin at a line by what its
 /// neighbours show have begun long before.
 const REFUSALS_MIN: u8 = 32;
 

@@ -122,7 +122,7 @@ impl Builder {
     /// Reads a long text line by line, without the whole of it in memory. That it is no text that
     /// is read as a whole, the caller knows from its start ([`is_whole`]).
     ///
-    /// Of what stands around its lines only that is taken away which shows without a look at the
+    /// Of what stands around its lines only that is taken away which shows without reading the
     /// others: how letters are encoded, line ends, escape sequences.
     pub fn read_long(&mut self, input: &str, text: &mut dyn BufRead) {
         self.input(input);

@@ -49,7 +49,7 @@ impl Stamp {
         self.0.rem_euclid(DAY_S)
     }
 
-    /// This stamp so many days later.
+    /// This stamp a number of days later.
     pub(crate) const fn days_later(self, days: i64) -> Self {
         Self(self.0.saturating_add(days.saturating_mul(DAY_S)))
     }

@@ -188,7 +188,7 @@ impl fmt::Display for Subject {
             Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
             Self::Filesystem(path) => write!(f, "file system {path}"),
             Self::Segment(name) => write!(f, "segment {name}"),
-            // One whose name nobody said.
+            // One without a name.
             Self::Cgroup(path) if path == "a cgroup" => f.write_str(path),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
             Self::Kill { limited, victim, .. } => {

@@ -133,7 +133,7 @@ pub struct Account {
     pub calm: Option<Times>,
     /// When it was slow.
     pub episodes: Vec<Episode>,
-    /// Why that could not be told; `None`: it could.
+    /// Why that is not known; `None`: it is known.
     pub untold: Option<Untold>,
     /// What was asked of them; `None`: nothing, or no request has a response time.
     pub goal: Option<Goal>,

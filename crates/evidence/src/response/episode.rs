@@ -149,7 +149,7 @@ pub struct Episode {
     pub shape: Shape,
     /// In words.
     pub shape_text: &'static str,
-    /// First and last window, for whoever compares.
+    /// First and last window, for comparisons.
     #[serde(skip)]
     pub(super) span_ms: (i64, i64),
 }

@@ -27,7 +27,7 @@ const SAMPLES_MIN: usize = 4;
 /// Most quantities that are compared: the correction for many would hide everything.
 const SERIES_MAX: usize = 400;
 
-/// Most that are told.
+/// Most that are reported.
 const MOVED_MAX: usize = 12;
 
 /// How far the median in slow windows lies from the calm one, in calm interquartile ranges.
@@ -129,7 +129,7 @@ pub struct Clustered {
     pub slow: usize,
     /// The share of time that slow windows have, 0 to 1.
     pub slow_time: f64,
-    /// The chance of so many in slow windows if they came at any time (binomial), corrected as
+    /// The chance of this number in slow windows if they came at any time (binomial), corrected as
     /// [`Moved::p`] is. It takes for granted that they were recorded all the time.
     pub p: f64,
 }

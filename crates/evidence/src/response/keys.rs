@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::sketch::Sketch;
 
-/// So many names count from their first request on.
+/// This many names count from their first request on.
 const AT_ONCE: usize = 100;
 /// Most names.
 pub(super) const KEYS_MAX: usize = 200;

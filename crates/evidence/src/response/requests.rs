@@ -1,4 +1,4 @@
-//! The requests of a load tool's results one by one, for whoever counts them otherwise than
+//! The requests of a load tool's results one by one, for callers that count them otherwise than
 //! [`super::Tally`] does.
 
 use super::results::Results;

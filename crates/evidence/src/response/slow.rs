@@ -8,8 +8,8 @@ use super::cells::Cell;
 use super::times::REQUESTS_P99;
 use super::window::Window;
 
-/// The margin: a percentile of a slow window is at least so many times that of a calm one. Response
-/// times of a service rise by a third and fall again within a usual day.
+/// The margin: a percentile of a slow window is at least this many times that of a calm one.
+/// Response times of a service rise by a third and fall again within a usual day.
 pub const MARGIN: f64 = 1.5;
 
 /// How many standard deviations of noise a slow window lies above the calm level: with 240 windows
@@ -25,7 +25,7 @@ const SLOW_MIN: u64 = 5;
 /// Requests from which on a window says something at all.
 pub(super) const REQUESTS_MIN: u64 = 10;
 
-/// Windows from which on slow ones can be told from calm ones.
+/// Windows from which on slow ones can be distinguished from calm ones.
 pub(super) const WINDOWS_MIN: usize = 8;
 
 /// The median of |x - y| of two normal values, in standard deviations of one: 0.6745 * sqrt(2).
@@ -63,7 +63,7 @@ struct Level {
     calm: f64,
     /// The standard deviation from one window to the next, ...
     noise: f64,
-    /// ... with so many requests.
+    /// ... with this many requests.
     requests: f64,
 }
 
@@ -98,7 +98,7 @@ impl Search {
         Some(Level { q, calm, noise, requests: middle(counts, 2)? })
     }
 
-    /// Above which value a percentile of so many requests is slow.
+    /// Above which value a percentile of a number of requests is slow.
     fn limit_us(self, level: Level, requests: u64) -> u64 {
         // Fewer requests scatter more.
         let noise = level.noise * (level.requests / requests.max(1) as f64).max(1.0).sqrt();

@@ -59,7 +59,7 @@ pub struct Counts {
     pub early: u64,
     /// With a status from 500 on.
     pub errors: u64,
-    /// That whoever asked, a load tool or a tracer, calls failed.
+    /// That the client, a load tool or a tracer, calls failed.
     pub failed: u64,
     /// Given up by the client: nginx's 499, or no answer at all.
     pub given_up: u64,

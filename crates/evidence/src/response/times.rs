@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::sketch::Sketch;
 
-/// Requests from which on the 99th percentile is told: with fewer it is the longest one.
+/// Requests from which on the 99th percentile is reported: with fewer it is the longest one.
 pub(super) const REQUESTS_P99: u64 = 100;
 
-/// Requests from which on the 99.9th percentile is told: of 10,000, ten lie above it.
+/// Requests from which on the 99.9th percentile is reported: of 10,000, ten lie above it.
 const REQUESTS_P999: u64 = 10_000;
 
 /// How long requests took, in microseconds.

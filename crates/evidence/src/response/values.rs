@@ -184,7 +184,7 @@ pub(super) struct Values<'a> {
     pub(super) timers: bool,
     /// Status of the answer; `None`: none was sent.
     pub(super) status: Option<u16>,
-    /// Whoever asked says that it failed.
+    /// The client says that it failed.
     pub(super) failed: bool,
     /// `GET /path HTTP/1.1`.
     pub(super) request: Option<&'a [u8]>,

@@ -160,7 +160,7 @@ fn finish(mut cursor: Cursor<'_>, year: i64, month: i64, day: i64) -> Option<Log
     Some(LogTime { ms: local_ms - zone_s.unwrap_or(0) * 1000, zone_s, utc: zone_s.is_some() })
 }
 
-/// Seconds since 1970, or milli-, micro- or nanoseconds: told by their size, which no two of them
+/// Seconds since 1970, or milli-, micro- or nanoseconds: known by their size, which no two of them
 /// share from 1990 to 2200.
 fn since_1970(text: &[u8]) -> Option<LogTime> {
     let whole = text.iter().position(|c| *c == b'.').unwrap_or(text.len());

@@ -16,7 +16,7 @@ pub(super) const WINDOWS_MAX: usize = 240;
 /// Requests that a window should have: of 50, five make a tenth.
 const REQUESTS: u64 = 50;
 
-/// Windows that there should be, with fewer requests in each if they must: what is slow is told by
+/// Windows that there should be, with fewer requests in each if they must: what is slow is known by
 /// those that are not.
 const WINDOWS: usize = 24;
 
@@ -103,7 +103,7 @@ impl Timeline<'_> {
         self.shortest_ms(most.clamp(WINDOWS, WINDOWS_MAX))
     }
 
-    /// The shortest length that gives no more than so many windows.
+    /// The shortest length that gives no more than this number of windows.
     fn shortest_ms(&self, most: usize) -> i64 {
         let span_ms = self.width_ms * i64::try_from(self.cells.len()).unwrap_or(i64::MAX / 2);
         let fits = |length_ms: &i64| {

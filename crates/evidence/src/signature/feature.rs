@@ -53,8 +53,9 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// The rate from which on it matters on a machine with so many CPUs. It is the least scale by
-    /// which a feature is compared: the noise of a counter that no signature moves says nothing.
+    /// The rate from which on it matters on a machine with a given number of CPUs. It is the least
+    /// scale by which a feature is compared: the noise of a counter that no signature moves says
+    /// nothing.
     pub fn matters(&self, cpus: u32) -> f64 {
         self.floor * f64::from(cpus.max(1))
     }

@@ -41,7 +41,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Of signatures on a machine with so many CPUs, in the features that `known` has.
+    /// Of signatures on a machine with a given number of CPUs, in the features that `known` has.
     ///
     /// An axis is scaled by the largest value of a signature, at least by the feature's floor. The
     /// features that count the same events have the weight of one together.
@@ -197,7 +197,7 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }
 
-/// Least share of a signature that lies in none of the others before it: of less, rounding would
+/// Least share of a signature that is in none of the others before it: of less, rounding would
 /// decide how much of which is in a mixture.
 const INDEPENDENT_MIN: f64 = 1e-6;
 

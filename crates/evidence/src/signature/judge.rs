@@ -33,7 +33,7 @@ const EVENTS_MIN: usize = 5;
 const CALM_MIN: usize = 5;
 /// ... nor do seconds between two bad ones: who watches for ten seconds watches a bad time.
 const CALM_MIN_S: i64 = 60;
-/// Calm is what is usual: it lasts so many times as long as the bad time, at least.
+/// Calm is what is usual: it lasts this many times as long as the bad time, at least.
 const CALM_TIMES: usize = 2;
 
 /// What came out.
@@ -71,7 +71,7 @@ pub struct Part {
     pub times: f64,
     /// Its share of all parts, 0 to 100.
     pub share_percent: f64,
-    /// Signatures that could stand in its place: with these counters, they cannot be told apart.
+    /// Signatures that could stand in its place: with these counters, they cannot be distinguished.
     pub or: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub fn resembled(
         let bad = Vector::of(&cx.during(&times), cpus);
         let above = |base: &Vector| judge(&bad.above(base), cpus, signatures);
         let calm = calm(&cx, &times).map(|calm| Vector::of(&cx.during(&calm), cpus));
-        // A finding may be of less than what goes on all the time.
+        // A finding may be of less than what happens all the time.
         let told = calm.map(|calm| above(&calm)).filter(|told| told.verdict != Verdict::AtRest);
         let (baseline, told) = match told {
             Some(told) => (Baseline::Calm, told),
@@ -218,7 +218,7 @@ fn caveats(signatures: &Signatures, cpus: Option<f64>, kernel: Option<&str>) -> 
     all
 }
 
-/// What a vector of a machine with so many CPUs resembles, above what it does at rest.
+/// What a vector of a machine with a given number of CPUs resembles, above what it does at rest.
 pub fn judge(vector: &Vector, cpus: f64, signatures: &Signatures) -> Resemblance {
     let vectors = signatures.vectors();
     let space = Space::new(&vectors, vector, signatures.cpus);

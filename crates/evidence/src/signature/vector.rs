@@ -21,7 +21,7 @@ impl Vector {
         Self(vec![None; FEATURES.len()])
     }
 
-    /// What is seen in the times of a look, on a machine with so many CPUs.
+    /// What is seen in the times of a context, on a machine with a given number of CPUs.
     pub fn of(cx: &Context<'_>, cpus: f64) -> Self {
         Self(FEATURES.iter().map(|feature| read(cx, feature.origin, cpus).map(sane)).collect())
     }
@@ -93,7 +93,7 @@ fn disks(cx: &Context<'_>, field: Field) -> Vec<Line> {
     hardware(lines.into_iter().filter(|line| !is_partition(&name(line), &names)).collect())
 }
 
-/// The sum over all lines that have values in the times of the look.
+/// The sum over all lines that have values in the times of the context.
 fn sum(cx: &Context<'_>, lines: &[Line]) -> Option<f64> {
     let means = lines.iter().filter_map(|line| Some(cx.mean(line)?.value));
     means.reduce(|sum, more| sum + more)

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A machine of so many CPUs, looked at once a second.
+/// A machine of a number of CPUs, looked at once a second.
 struct Machine {
     watch: Watch,
     times: CpuTimes,

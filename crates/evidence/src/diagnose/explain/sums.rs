@@ -1,8 +1,8 @@
-//! Sums of events by whom they are about.
+//! Sums of events by their subject.
 
 use super::prelude::*;
 
-/// Of whom the sum is largest, with that sum and the one of all.
+/// The subject with the largest sum, with that sum and the one of all.
 pub(super) fn largest(lines: &[Line]) -> Option<(&Line, f64, f64)> {
     let (mut largest, mut all): (Option<(&Line, f64)>, f64) = (None, 0.0);
     for line in lines {

@@ -56,7 +56,7 @@ fn one_thread(cx: &Context<'_>) -> Option<Answer> {
     }
     let top = |field: Field| {
         let all = cx.lines(field, ours);
-        // Only what could be full needs a look at when it was not listed.
+        // Only what could be full has to be checked when it was not listed.
         let full =
             |line: &&Line| cx.mean(line).is_some_and(|mean| mean.value >= cx.limit(T::ThreadFull));
         let all = super::pick::listed(cx, all.iter().filter(full));

@@ -350,7 +350,7 @@ pub(super) fn clogged(cx: &Context<'_>) -> Answer {
     let wait = worst(cx).and_then(|worst| wait(&|field| worst.get(field)));
     let answer = disk(cx);
     let queue = worst(cx).and_then(|worst| worst.get(Field::DiskQueue));
-    // Where nobody timed requests, so many in the queue are a long wait.
+    // Where nobody timed requests, a long queue is a long wait.
     let many = wait.is_none() && queue.is_some_and(|queue| queue >= QUEUE_LONG);
     let long = many || wait.is_some_and(|wait| wait >= cx.limit(T::DiskAwaitLong));
     let waits = super::traffic::cpus_waiting(cx);

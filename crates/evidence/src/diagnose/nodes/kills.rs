@@ -1,4 +1,4 @@
-//! Whom logs and cluster tools say that the kernel killed for memory, at whose limit, and what
+//! What the kernel killed for memory by logs and cluster tools, at whose limit, and what
 //! that limit is raised with.
 
 use super::age::{age_s, ago, is_old};
@@ -18,7 +18,7 @@ struct Kill {
     size: Option<f64>,
 }
 
-/// Most names, and most limits, that are told.
+/// Most names, and most limits, that are reported.
 const TOLD_MAX: usize = 4;
 
 fn kills(cx: &Context<'_>, field: Field) -> Vec<Kill> {

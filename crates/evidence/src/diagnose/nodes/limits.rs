@@ -49,7 +49,7 @@ pub(super) fn cgroup_memory(cx: &Context<'_>) -> Answer {
         .and(refaults)
 }
 
-/// What `connect` chooses from unless told otherwise (ip-sysctl.rst).
+/// What `connect` chooses from unless set otherwise (ip-sysctl.rst).
 const PORTS_DEFAULT: f64 = 28_232.0;
 
 /// How many ports there are for connections to one peer; whether that is taken to be so.
@@ -126,7 +126,7 @@ pub(super) fn ports_used_up(cx: &Context<'_>) -> Answer {
         return answer.mild(old == Some(true) || !certain);
     }
     let Some(seen) = total else { return Answer::unknown(&[PORTS]) };
-    // A server's closed connections share its one port: so many of them are no harm there. As many
+    // A server's closed connections share its one port: many of them are no harm there. As many
     // as there are ports, and no more, are of one that runs out of them.
     let exactly = (PORTS_USED..=1.0).contains(&(seen.value / all.max(1.0)));
     if exactly {

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::recording::readers::ethtool::duplex_setting;
 
-/// What a tool says of a link whose speed it does not know is 0 %: with so many bytes a second
+/// What a tool says of a link whose speed it does not know is 0 %: with that many bytes a second
 /// that can't be.
 const TRAFFIC_MIN: f64 = 1e6;
 

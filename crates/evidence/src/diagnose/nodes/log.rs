@@ -1,4 +1,4 @@
-//! What the kernel's log says is wrong. A line from long ago is told, and is no alarm; so is a
+//! What the kernel's log says is wrong. A line from long ago is reported, and is no alarm; so is a
 //! single line of which nobody knows when it was written.
 
 use super::age::{ago, is_old};
@@ -38,7 +38,7 @@ fn told(cx: &Context<'_>, kind: Trouble) -> Option<LoggedTrouble> {
     let text = format!("the kernel's log has {many}: {quote}{when}");
     let evidence = cx.say(&lines, &text);
     let length = cx.peak(Field::LogLength, &subject);
-    // To drop caches once is no habit, whoever shows it.
+    // To drop caches once is no habit, whatever shows it.
     let habit = kind == Trouble::CacheDropped;
     let chosen = !habit && length.is_some_and(|length| length.value <= CHOSEN_MAX);
     let (most, old) = (most.map(|seen| seen.value), is_old(cx, &subject));

@@ -117,7 +117,7 @@ fn swap_full(cx: &Context<'_>) -> Option<Evidence> {
     (percent <= SWAP_FULL_PERCENT).then(|| cx.say(&free, &text))
 }
 
-/// A look at another time that showed far more.
+/// A sample of another time that showed far more.
 fn other_look(cx: &Context<'_>, low: &Reading) -> Option<Evidence> {
     let most = cx.highest_of(Field::MemAvailable)?;
     let other = most.source != low.source && most.value >= 2.0 * low.value;

@@ -5,7 +5,7 @@ use crate::functions::RECEIVE;
 use hugewise_base::count::counted;
 use std::collections::BTreeMap;
 
-/// Most services whose unread bytes are told one by one.
+/// Most services whose unread bytes are reported one by one.
 const SERVICES_MAX: usize = 12;
 
 fn interfaces(cx: &Context<'_>, field: Field) -> Vec<Line> {
@@ -19,11 +19,11 @@ fn total(cx: &Context<'_>, field: Field) -> Option<Reading> {
     Some(Reading { subject: Subject::Machine, ..sum })
 }
 
-/// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
+/// The weight of packets where the number of CPUs is unknown: too little to be reported
 /// as a trouble unless CPU time says so.
 const UNKNOWN_SHARE: f64 = 0.4;
 
-/// The part of the machine's CPUs that so many packets a second take, 0 to 1.
+/// The part of the machine's CPUs that a packet rate takes, 0 to 1.
 fn cpu_share(cx: &Context<'_>, packets: f64) -> f64 {
     let cpus = packets * cx.limit(T::CostPacket) / 1e6;
     cx.cpus().map_or_else(|| cpus.min(UNKNOWN_SHARE), |all| cpus / all)

@@ -1,9 +1,9 @@
-//! Whom a quantity is of: devices without those on top of others, the program with most of it.
+//! What a quantity belongs to: devices without those on top of others, the program with most of it.
 
 use super::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A layer that does so many times as much as all hardware in the same listing has its own
+/// A layer that does this many times as much as all hardware in the same listing has its own
 /// elsewhere: the disks below a mapped one split its work at most by their number.
 const BELOW_PART: f64 = 8.0;
 

@@ -177,7 +177,7 @@ pub(super) fn say_functions(
     found.first().map(|first| cx.say(first, &text))
 }
 
-/// Shares of lost samples and of broken chains from which they are told.
+/// Shares of lost samples and of broken chains from which they are reported.
 const DOUBT_PERCENT: f64 = 5.0;
 
 /// What the profile does not show: lost samples, and chains that end before the outermost function.
@@ -197,7 +197,7 @@ fn part(seen: &Reading) -> String {
     format!("{} {}", seen.subject, write::value(Unit::Percent, seen.value))
 }
 
-/// The largest functions, where there is a profile: to be told beside what else is known.
+/// The largest functions, where there is a profile: to be reported beside what else is known.
 pub(super) fn top(cx: &Context<'_>) -> Option<Evidence> {
     let functions = functions(cx);
     say_functions(cx, &functions, &functions.all)

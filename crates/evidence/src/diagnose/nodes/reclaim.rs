@@ -320,7 +320,7 @@ pub(super) fn swinging(cx: &Context<'_>) -> Answer {
 pub(super) fn share_of_memory(cx: &Context<'_>, seen: Option<Reading>, limit: T) -> Answer {
     let Some(seen) = seen else { return Answer::unknown(&[MEMINFO]) };
     let Some(total) = cx.memory_bytes() else {
-        // Of how much is not known: so much is worth a look on any machine.
+        // Of how much is not known: this much is worth checking on any machine.
         let much = seen.value >= MUCH_BYTES;
         let evidence = vec![cx.quote(&seen)];
         let answer = Answer::yes(0.3, evidence).mild(true).lacking(&[MEMINFO]);

@@ -38,7 +38,7 @@ fn deleted(cx: &Context<'_>) -> Option<Evidence> {
     Some(cx.say(&most, &text))
 }
 
-/// By how full file systems are, and by what programs were told.
+/// By how full file systems are, and by the errors that programs got.
 fn filled(cx: &Context<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| cx.lines(field, |_| true));

@@ -5,7 +5,7 @@ use super::prelude::*;
 use crate::diagnose::remedy::{Reach, Remedy};
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 
-/// What records all disks of a machine, whoever reads it; others are asked for some.
+/// What records all disks of a machine, whatever reads it; others are asked for some.
 const LISTS_ALL: [SourceKind; 10] = [
     SourceKind::Capture,
     SourceKind::SarText,

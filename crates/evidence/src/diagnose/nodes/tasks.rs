@@ -83,7 +83,7 @@ const REQUESTS: [&str; 12] = [
     "wait_on_bit",
 ];
 
-/// Functions with so many tasks that something holds them up, however many CPUs there are.
+/// Functions with enough tasks that something must delay them, however many CPUs there are.
 pub(super) fn crowded(cx: &Context<'_>) -> Option<Waiting> {
     let request = |name: &str| REQUESTS.iter().any(|start| name.starts_with(start));
     let mut all = waiting(cx).into_iter().filter(|wait| !request(&wait.function));

@@ -102,7 +102,7 @@ impl<'a> Program<'a> {
         if self.busy > 0.0 { group.mean(self.dumps) / self.busy * 100.0 } else { 0.0 }
     }
 
-    /// Whether so many threads, and so many of those with work, are no accident of one moment:
+    /// Whether the number of threads, and of those with work, is no accident of one moment:
     /// more has to be so where there is just one dump.
     fn is_much(&self, group: &Group) -> bool {
         let often = group.values.len() * 3 >= self.dumps * 2;

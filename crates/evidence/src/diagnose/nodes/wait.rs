@@ -26,7 +26,7 @@ pub(super) fn any(cx: &Context<'_>) -> Answer {
     }
 }
 
-/// Most functions in which tasks wait that are told.
+/// Most functions in which tasks wait that are reported.
 const FUNCTIONS_MAX: usize = 3;
 
 /// CPUs of a machine of which no source says how many it has.
@@ -168,7 +168,7 @@ pub(super) fn pauses(cx: &Context<'_>) -> Answer {
     Answer::yes(0.5, evidence).and(about_pauses(cx, peak.value))
 }
 
-/// Most parts of a pause that are told.
+/// Most parts of a pause that are reported.
 const PARTS_MAX: usize = 3;
 
 /// What the longest pause was for, what went wrong in it, and what took a quarter of it.
@@ -279,8 +279,8 @@ pub(super) fn kernel_in_pauses(cx: &Context<'_>) -> Answer {
     Answer::when(much, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
-/// From so many milliseconds on a stop is felt where it comes again and again: a request of people
-/// takes as long.
+/// From this many milliseconds on a stop is felt where it comes again and again: a request of
+/// people takes as long.
 const REACH_FELT_MS: f64 = 50.0;
 /// So often it has come again and again.
 const REACHES_MIN: usize = 3;

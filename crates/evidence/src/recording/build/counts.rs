@@ -4,9 +4,9 @@ use super::Builder;
 use crate::recording::{Field, Subject};
 
 impl Builder {
-    /// How much a count grew in a second since the look before, where the time in between is known:
-    /// from the age that its source gives, else from what was typed. For counts whose source says
-    /// their age, or whose rate is in another unit.
+    /// How much a count grew in a second since the previous sample, where the time in between is
+    /// known: from the age that its source gives, else from what was typed. For counts whose source
+    /// says their age, or whose rate is in another unit.
     pub fn grown(
         &mut self,
         field: Field,
@@ -21,12 +21,12 @@ impl Builder {
         self.samples.rate(host, field, subject, value)
     }
 
-    /// What a count of the machine was at the look before.
+    /// What a count of the machine was in the previous sample.
     pub fn counted(&self, field: Field) -> Option<f64> {
         self.samples.latest(self.host?, field, &Subject::Machine)
     }
 
-    /// A count of which the source says only how much it grew since the look before.
+    /// A count of which the source says only how much it grew since the previous sample.
     pub(crate) fn put_more(&mut self, field: Field, subject: &Subject, more: f64) {
         if self.full {
             return;
@@ -39,7 +39,7 @@ impl Builder {
         self.put(field, subject, None, before.unwrap_or(0.0) + more);
     }
 
-    /// How much a count grew since the look before, whatever the time in between; `None` at the
+    /// How much a count grew since the previous sample, whatever the time in between; `None` at the
     /// first look, and where it began anew.
     pub fn growth(&mut self, field: Field, subject: &Subject, value: f64) -> Option<f64> {
         if self.full {
@@ -61,7 +61,7 @@ impl Builder {
         self.programs.name((host, kind), identity, pid)
     }
 
-    /// A part of `whole` that the look before did not list, although it listed others: it was 0
+    /// A part of `whole` that the previous sample did not list, although it listed others: it was 0
     /// then. To be called before the whole is counted again; counts of unknown age stay unknown.
     pub(crate) fn was_absent(&mut self, field: Field, part: &Subject, whole: &Subject) {
         if let Some(host) = self.host {

@@ -16,7 +16,7 @@ impl Builder {
         }
     }
 
-    /// A setting in KiB of which so many base pages are known: it waits for their size.
+    /// A setting in KiB of which the number of base pages is known: it waits for their size.
     pub(crate) fn setting_in_pages(&mut self, name: &str, pages: u64) {
         let kib = |page: Bytes| pages.saturating_mul(page.0 >> 10).to_string();
         self.setting(name, &kib(ASSUMED.base));

@@ -21,7 +21,7 @@ const LETTERS: [(&str, LogLevel); 6] = [
 
 /// Most words before a message.
 const WORDS_MAX: usize = 24;
-/// Within so many words of a name that belongs to the start of a line follows what shows it:
+/// Within this many words of a name that belongs to the start of a line follows what shows it:
 /// `RAS KERNEL INFO` is the longest of the logs that were tried.
 const NAMES_MAX: usize = 4;
 /// Longest text in brackets that is one id.

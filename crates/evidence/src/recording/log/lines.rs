@@ -96,7 +96,7 @@ impl Log {
         let shaped = self.shaper.shape(&parts.message);
         let place = match self.shapes.get(shaped.shape) {
             Some(place) => *place,
-            // More messages than any program has: what is new is no longer told apart.
+            // More messages than any program has: what is new is no longer distinguished.
             None if self.all.len() >= SHAPES_MAX => {
                 self.latest = None;
                 return;

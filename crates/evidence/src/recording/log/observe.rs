@@ -15,10 +15,11 @@ use crate::recording::{SourceId, Stamp};
 const LISTED_MAX: usize = 8;
 const OF_A_KIND_MAX: usize = 3;
 
-/// From so many milliseconds on a duration is worth a line: requests of people take less.
+/// From this many milliseconds on a duration is worth a line: requests of people take less.
 const SLOW_MS_MIN: f64 = 1_000.0;
 
-/// A gap is a silence where it is so many times the mean distance of lines, and so many seconds.
+/// A gap is a silence where it is this many times the mean distance of lines, and this many
+/// seconds.
 const SILENCE_TIMES: i64 = 20;
 const SILENCE_S_MIN: i64 = 30;
 

@@ -9,13 +9,13 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::token::{VALUE, tokens};
 
-/// So many different words in one place make it a value.
+/// This many different words in one place make it a value.
 const WORDS_MIN: usize = 5;
 /// As many where it is the first word, which says most often what a line is about.
 const FIRST_WORDS_MIN: usize = 15;
 /// As many behind `=`, a quote, or the word `user`.
 const VALUES_MIN: usize = 2;
-/// A shape that a template covers, of which there are so many times as many lines, is one of its.
+/// A shape that a template covers, of which there are this many times as many lines, is one of its.
 const COVERED_TIMES: u64 = 10;
 /// Rounds after which shapes stay as they are.
 const ROUNDS_MAX: usize = 8;

@@ -161,7 +161,7 @@ impl Shaper {
                 at += 1;
                 continue;
             }
-            // A path goes on behind what separates others: `/get?key=5`.
+            // A path continues behind what separates others: `/get?key=5`.
             let path = bytes[at] == b'/' || word.get(at..).is_some_and(|w| w.starts_with("./"));
             let ends = |byte: u8| match path {
                 true => b"\"'()[],;<>:".contains(&byte),

@@ -32,7 +32,7 @@ impl<'a> Rest<'a> {
         })
     }
 
-    /// Takes letters of a kind, from so many to so many.
+    /// Takes letters of a kind, from one number to another.
     fn some(&mut self, of: fn(&u8) -> bool, least: usize, most: usize) -> Option<&'a str> {
         let count = self.0.bytes().take(most + 1).take_while(of).count();
         let (found, rest) = self.0.split_at_checked(count)?;

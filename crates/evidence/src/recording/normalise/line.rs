@@ -13,7 +13,7 @@ pub(super) struct NumberedLine<'a> {
 }
 
 impl NumberedLine<'_> {
-    /// Takes so many bytes from its start.
+    /// Takes a number of bytes from its start.
     pub(super) fn cut(&mut self, length: usize) {
         match &mut self.text {
             Cow::Borrowed(text) => *text = text.get(length..).unwrap_or_default(),

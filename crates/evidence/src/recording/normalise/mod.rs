@@ -32,7 +32,7 @@ pub(super) const TICKET_BYTES_MAX: usize = 4 << 20;
 /// Most times that a text was set in and quoted in turn.
 const PASSES_MAX: usize = 4;
 
-/// A line of an input as it is seen, without a look at the others.
+/// A line of an input as it is seen, by itself.
 pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     match encoding::letters(bytes) {
         Cow::Borrowed(text) => terminal::seen(text),

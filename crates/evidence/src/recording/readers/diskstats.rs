@@ -94,7 +94,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 struct Diskstats {
     /// Whether its rows are those of `vmstat -d`.
     of_vmstat: bool,
-    /// When the look that is read now was taken.
+    /// When the sample that is read now was taken.
     time: Option<(Stamp, f64)>,
     /// Its devices.
     look: Vec<Disk>,
@@ -173,7 +173,7 @@ impl Reader for Diskstats {
         }
         let found = if self.of_vmstat { disk_of_vmstat(line) } else { disk(line) };
         let Some(disk) = found else {
-            // What else is in such a look: partitions had four counts before Linux 2.6.25.
+            // What else is in such a listing: partitions had four counts before Linux 2.6.25.
             let part = !self.look.is_empty() && is_old_partition(line);
             return if part { Taken::Yes } else { Taken::No };
         };

@@ -15,7 +15,7 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 
 const KILLED: &str = "\"OOMKilled\"";
 
-/// `TIME container oom ID (image=x, name=cart)`: what happened, and to whom.
+/// `TIME container oom ID (image=x, name=cart)`: what happened, and to what.
 fn event(line: &str) -> Option<(&str, &str)> {
     let words = words(line);
     let [time, "container", what, _, ..] = words.as_slice() else { return None };

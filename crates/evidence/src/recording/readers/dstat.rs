@@ -195,7 +195,7 @@ fn value(word: &str, step: f64) -> Option<f64> {
     Some(number * step.powi(power))
 }
 
-/// Whom a group is about.
+/// What a group is about.
 fn subject(heading: &str) -> Subject {
     match heading.split_once('/') {
         Some((_, "total")) => Subject::Machine,

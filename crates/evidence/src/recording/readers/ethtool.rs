@@ -144,7 +144,7 @@ impl Reader for Ethtool {
         if interface(line) == Some(&self.interface) {
             return Taken::Yes;
         }
-        // Its lines are set in, unless somebody cut that off; lists go on without a colon.
+        // Its lines are set in, unless somebody cut that off; lists continue without a colon.
         let cut = of_command("ethtool x", line).is_some();
         if !(cut || line.starts_with(char::is_whitespace)) || line.trim().is_empty() {
             return Taken::No;

@@ -372,7 +372,7 @@ mod tests {
         let text = "              total        used        free      shared  buff/cache   \
         available\n\
             Mem:         128733       90211       30000        1101        8522       37400\n";
-        // The kernel counts in pages of 4 KiB: these are none, and so many of anything are MiB.
+        // The kernel counts in pages of 4 KiB: these are none, and that much of anything is MiB.
         assert_eq!(machine(&read(text), Field::MemTotal), [128_733.0 * 1_048_576.0]);
         let few = read(&text.replace("128733", "961"));
         assert_eq!(few.problems.len(), 1);

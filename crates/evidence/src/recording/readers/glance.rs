@@ -141,12 +141,12 @@ impl<'a> Glance<'a> {
         self.ends("0123456789")
     }
 
-    /// Whether it may have so many words.
+    /// Whether it may have this number of words.
     pub(super) const fn words_min(&self, least: usize) -> bool {
         self.words + self.others >= least
     }
 
-    /// Whether it may have no more than so many words.
+    /// Whether it may have no more than this number of words.
     pub(super) const fn words_max(&self, most: usize) -> bool {
         self.is_open() || self.words <= most
     }
@@ -156,17 +156,18 @@ impl<'a> Glance<'a> {
         self.others > 0 || self.length <= most
     }
 
-    /// Whether it has so many colons.
+    /// Whether it has this number of colons.
     pub(super) const fn colons_min(&self, least: usize) -> bool {
         self.colons >= least
     }
 
-    /// Whether it has a colon, and at most so many words before that.
+    /// Whether it has a colon, and at most this number of words before that.
     pub(super) const fn is_named(&self, most: usize) -> bool {
         self.colons > 0 && (self.others > 0 || self.head_words <= most)
     }
 
-    /// Whether it has more words than so many, the last of them with the first colon of the line.
+    /// Whether it has more words than this number, the last of them with the first colon of the
+    /// line.
     pub(super) const fn is_named_behind(&self, words: usize) -> bool {
         self.colons > 0 && self.head_words + self.others > words
     }

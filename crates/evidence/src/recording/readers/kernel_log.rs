@@ -224,7 +224,7 @@ fn failing_disk(text: &str) -> Option<&str> {
     let found = scsi.or_else(|| after("dev ")).or_else(|| after("device "));
     let nvme = || text.starts_with("nvme ").then(|| after("nvme ")).flatten();
     let found = found.or_else(nvme);
-    // A partition's name goes on with its number.
+    // A partition's name ends in its number.
     let whole = |name: &'_ str| name.starts_with("sd") || name.starts_with("vd");
     found.map(|name| match whole(name) {
         true => name.trim_end_matches(|c: char| c.is_ascii_digit()),
@@ -334,7 +334,7 @@ impl Reader for KernelLog {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let goes_on = self.column > 0 && blanks >= self.column;
-            // A report without times goes on with lines that are nothing by themselves.
+            // A report without times continues with lines that are nothing by themselves.
             let bare = self.column == 0 && self.told_any;
             let told = (goes_on || bare) && self.reports.take(line.trim(), When::default(), out);
             return if goes_on || told { Taken::Yes } else { Taken::No };

@@ -12,7 +12,7 @@ const OTHERS: [&str; 12] =
 /// Columns in which the descriptor may stand: behind it come type, device, size and node.
 const COLUMNS: std::ops::Range<usize> = 3..7;
 
-/// Most deleted files that are told apart, and most processes that are kept.
+/// Most deleted files that are distinguished, and most processes that are kept.
 const DELETED_MAX: usize = 65_536;
 const PROCESSES_MAX: usize = 256;
 

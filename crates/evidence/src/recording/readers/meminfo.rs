@@ -131,9 +131,8 @@ impl Reader for Meminfo {
     }
 }
 
-/// The size of a page of the default pool, where it follows: all HugeTLB memory is of so many
-/// pages.
-/// Pages of other sizes would make it another value than any architecture has.
+/// The size of a page of the default pool, where it follows: all HugeTLB memory divided by the
+/// number of pages. Pages of other sizes would make it another value than any architecture has.
 fn page_size(sizes: &BTreeMap<Field, u64>, pages: &BTreeMap<Field, u64>) -> Option<u64> {
     // 64 KiB (arm64) to 16 GiB (powerpc): Documentation/admin-guide/mm/hugetlbpage.rst.
     const SIZES: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 34;

@@ -15,7 +15,7 @@ const NO_STATEMENT: [&str; 5] = ["Sleep", "Daemon", "Binlog Dump", "Binlog Dump 
 const OF_TWO_WORDS: [&str; 8] =
     ["ALTER", "CREATE", "DROP", "FLUSH", "LOCK", "OPTIMIZE", "RENAME", "TRUNCATE"];
 
-/// Most idle sessions that are told, the longest ones.
+/// Most idle sessions that are reported, the longest ones.
 const IDLE_MAX: usize = 8;
 
 /// How the rows are printed.

@@ -54,7 +54,7 @@ struct Fpm {
 fn put(pool: &str, name: &str, value: &str, out: &mut Builder) {
     let field = match name {
         "listen queue" => Field::PoolQueue,
-        // On a socket of the UNIX domain it is 0, as is the queue, whoever waits.
+        // On a socket of the UNIX domain it is 0, as is the queue, whatever waits.
         "listen queue len" => Field::PoolQueueLimit,
         "idle processes" => Field::PoolIdle,
         "active processes" => Field::PoolActive,

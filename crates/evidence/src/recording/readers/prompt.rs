@@ -127,7 +127,7 @@ fn of_mysql(line: &str) -> Option<Prompt<'_>> {
     known.then(|| Prompt { host: None, command: command.trim() })
 }
 
-/// `app=> select 1`, `app=# \x`, and `app->` where a statement goes on: the prompts of `psql`.
+/// `app=> select 1`, `app=# \x`, and `app->` where a statement continues: the prompts of `psql`.
 fn of_psql(line: &str) -> Option<Prompt<'_>> {
     let cut = line.find(['>', '#'])?;
     let (before, rest) = line.split_at(cut);

@@ -21,7 +21,7 @@ pub(super) fn short(name: &str) -> String {
 }
 
 /// Puts a count that grows since a server's start, or since somebody reset it, and its rate times
-/// `factor` as another field, where the time since the look before is known.
+/// `factor` as another field, where the time since the previous sample is known.
 pub(super) fn put_count(
     out: &mut Builder,
     (field, rate): (Field, Option<(Field, f64)>),

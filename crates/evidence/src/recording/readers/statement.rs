@@ -1,7 +1,7 @@
 //! Statements of databases without their literals: those may be secrets, and of statements that
 //! differ in nothing else the times are added up.
 
-/// Longest statement that is told.
+/// Longest statement that is reported.
 const CHARS_MAX: usize = 160;
 
 /// What a dialect writes in quotes: the characters that begin a text. Others begin a name.

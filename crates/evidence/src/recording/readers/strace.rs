@@ -56,7 +56,7 @@ fn call(line: &str) -> Option<Call<'_>> {
     (known && sure).then_some(Call { name, failed, seconds })
 }
 
-/// What it says of processes and signals, and calls that go on below.
+/// What it says of processes and signals, and calls that continue below.
 fn passed_over(line: &str) -> bool {
     let line = line.trim();
     line.contains("<unfinished ...>")

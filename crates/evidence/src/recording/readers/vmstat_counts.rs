@@ -34,7 +34,7 @@ const BY_ZONE: [(&str, Field); 3] = [
 /// `pgsteal_*` before.
 pub(super) const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
-/// Pages, which are told in bytes: those that were swapped, and pages of now.
+/// Pages, which are reported in bytes: those that were swapped, and pages of now.
 const PAGES: [(&str, Field); 5] = [
     ("pswpin", Field::SwapInCount),
     ("pswpout", Field::SwapOutCount),

@@ -56,7 +56,7 @@ impl<'a> AccessLine<'a> {
     }
 }
 
-/// The columns of a tail: quoted, in brackets, or up to a blank that no list goes on behind.
+/// The columns of a tail: quoted, in brackets, or up to a blank behind which no list continues.
 struct Columns<'a>(&'a [u8]);
 
 impl<'a> Iterator for Columns<'a> {

@@ -222,7 +222,7 @@ pub(super) fn quote_end(text: &[u8]) -> usize {
     text.iter().position(ends).unwrap_or(text.len())
 }
 
-/// Where a value without quotes ends: at a blank that no list goes on behind.
+/// Where a value without quotes ends: at a blank behind which no list continues.
 fn bare(text: &[u8]) -> usize {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.iter().position(|c| *c == b' ')) {
@@ -239,7 +239,7 @@ fn bare(text: &[u8]) -> usize {
     text.len()
 }
 
-/// A line's fields with the slots that they fill, for whoever has text before them.
+/// A line's fields with the slots that they fill, for callers with text before them.
 pub(super) fn named_slots(text: &[u8], otherwise: Unit) -> impl Iterator<Item = (Slot, &[u8])> {
     let known = Pairs(text).take(FIELDS_MAX);
     known.filter_map(move |(name, value)| {

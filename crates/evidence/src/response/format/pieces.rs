@@ -74,8 +74,8 @@ impl Pieces {
         self.slots().any(|slot| slot.what == what)
     }
 
-    /// The values of a line; `None` where the line is not of this format. A field goes on until the
-    /// first occurrence of the text that follows it.
+    /// The values of a line; `None` where the line is not of this format. A field continues until
+    /// the first occurrence of the text that follows it.
     pub(in crate::response) fn read<'a>(&self, line: &'a [u8]) -> Option<Values<'a>> {
         let mut values = Values::default();
         let mut rest = line;
@@ -107,7 +107,7 @@ fn word(text: &[u8]) -> usize {
 }
 
 /// Where `wanted` stands first. A quote behind a backslash is a part of the field: so Apache and
-/// Envoy write one that a client sent. A list goes on behind `, ` and ` : `.
+/// Envoy write one that a client sent. A list continues behind `, ` and ` : `.
 fn find(text: &[u8], wanted: &[u8], list: bool) -> Option<usize> {
     let first = *wanted.first()?;
     let mut from = 0;

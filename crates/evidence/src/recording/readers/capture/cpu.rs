@@ -27,7 +27,7 @@ fn times(files: &mut Files<'_>, now: &mut Now<'_>) {
     now.rate(Field::Interrupts, machine, stat.interrupts, 1.0);
     now.rate(Field::ContextSwitches, machine, stat.switches, 1.0);
     now.rate(Field::Forks, machine, stat.forks, 1.0);
-    // Whoever reads the file runs at that moment and is no load of the machine.
+    // The process that reads the file runs at that moment and is no load of the machine.
     let running = stat.running.map(|running| running.saturating_sub(1));
     now.known(Field::RunQueue, machine, running);
     now.known(Field::Blocked, machine, stat.blocked);
@@ -122,7 +122,7 @@ fn delays(files: &mut Files<'_>, now: &mut Now<'_>) {
     now.rate(Field::RunDelay, &Subject::Machine, Some(all), 1e-9);
 }
 
-/// By vector and CPU, and no sums: whoever adds up all would count twice.
+/// By vector and CPU, and no sums: a sum of all would count twice.
 fn vectors(now: &mut Now<'_>, field: Field, vectors: Vec<irq_table::Vector>) {
     for vector in vectors {
         for (cpu, count) in vector.counts {

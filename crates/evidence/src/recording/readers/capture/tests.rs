@@ -211,7 +211,7 @@ fn fragmentation_is_counted_at_the_size_of_a_huge_page() {
     let size = ("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "4194304\n");
     let files = [("/proc/buddyinfo", zones), size];
     let recording = read(&[sample(0, HEADER, &files[..1]), sample(1, HEADER, &files)]);
-    // 512 of 1536 pages lie in blocks that are too small for 2 MiB, and for 4 MiB.
+    // 512 of 1536 pages are in blocks that are too small for 2 MiB, and for 4 MiB.
     assert_eq!(machine(&recording, Field::Fmfi), [1.0 / 3.0; 2]);
     assert_eq!(machine(&recording, Field::FreeHugeBlocks), [2.0, 1.0]);
 }

@@ -125,7 +125,7 @@ impl Nested {
         self.last.take().into_iter().chain(inner).for_each(|pause| pause.put(out));
     }
 
-    /// Whether a line may go on with what is open.
+    /// Whether a line may continue what is open.
     pub(super) fn goes_on(&mut self, line: &str) -> bool {
         self.quiet = if line.contains(['[', ']']) { 0 } else { self.quiet + 1 };
         is_class(line) || self.quiet <= QUIET_LINES_MAX

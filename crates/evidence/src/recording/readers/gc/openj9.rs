@@ -130,7 +130,7 @@ impl Reader for OpenJ9 {
                 let cause = attribute(line, "reason").unwrap_or("System.gc()").to_owned();
                 self.pause = Some(Pause { cause: Some(cause), ..Pause::default() });
             }
-            // The whole pause, until the program goes on.
+            // The whole pause, until the program continues.
             "exclusive-end" => {
                 let whole = amount(line, "durationms");
                 if let (Some(pause), Some(whole)) = (&mut self.pause, whole) {

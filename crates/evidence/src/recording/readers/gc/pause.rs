@@ -1,10 +1,10 @@
-//! A pause of a program for its collector of garbage, whoever logged it, and its facts.
+//! A pause of a program for its collector of garbage, whatever logged it, and its facts.
 
 use crate::recording::Mechanism;
 use crate::recording::readers::prelude::*;
 
-/// Most parts of one pause that are told: those that take a tenth of it at least, and of a pause
-/// that is felt.
+/// Most parts of one pause that are reported: those that take a tenth of it at least, and of a
+/// pause that is felt.
 const PARTS_MAX: usize = 8;
 const PART_SHARE: f64 = 0.1;
 const FELT_MS: f64 = 100.0;
@@ -228,7 +228,7 @@ pub(super) fn in_parentheses(text: &str) -> Vec<&str> {
     found
 }
 
-/// A shorter part of a pause is none that is told.
+/// A shorter part of a pause is not reported.
 const PART_MS_MIN: f64 = FELT_MS * PART_SHARE;
 
 /// What a part of a pause is called, and its time, if that is one to tell: `Ref Proc: 71.3 ms`,

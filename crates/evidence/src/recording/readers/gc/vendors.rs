@@ -18,7 +18,7 @@ enum Meaning {
     Collection,
     /// Its parts.
     Parts,
-    /// It goes on.
+    /// It continues.
     GoesOn,
 }
 
@@ -169,7 +169,7 @@ pub(in crate::recording::readers) fn begins(
 struct Vendors {
     /// The clock of the first time; times of another one are left out.
     clock: Option<Clock>,
-    /// Stopped, and not known to go on.
+    /// Stopped, and not known to continue.
     stopped: Option<Pause>,
 }
 

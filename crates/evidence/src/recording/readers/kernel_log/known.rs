@@ -47,7 +47,7 @@ named_enum! {
         Corrected "corrected hardware errors",
         /// The kernel itself failed.
         Bug "kernel bugs",
-        /// A check within the kernel failed, and it went on: told by its report, not by words.
+        /// A check within the kernel failed, and it continued: known by its report, not by words.
         Warned "kernel warnings",
         /// As many files are open as the machine may have: `fs/file_table.c`.
         FileMax "open files",

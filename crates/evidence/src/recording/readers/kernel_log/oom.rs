@@ -198,7 +198,7 @@ const STARTS: [&str; 8] = [
     "oom_reaper: ",
 ];
 
-/// The message of a report in a line, behind no more than so many bytes of something else.
+/// The message of a report in a line, behind no more than this number of bytes of something else.
 pub(super) fn own(line: &str, most: usize) -> Option<&str> {
     let by_start = STARTS.iter().filter_map(|start| line.find(start)).min();
     // The name of who asked stands before the words.

@@ -24,14 +24,14 @@ const CHARS_MAX: usize = 160;
 /// Most lines of free text in a row within a report.
 const FREE_LINES_MAX: usize = 8;
 
-/// Functions of the chain that are told, beside the one that failed.
+/// Functions of the chain that are reported, beside the one that failed.
 const CALLERS_MAX: usize = 2;
 
 /// What stands before the place at which the CPU was, by architecture: x86, arm, arm64, powerpc,
 /// mips and riscv, s390.
 const PLACES: [&str; 8] = ["RIP", "EIP", "IP: ", "PC is at ", "pc : ", "NIP [", "epc ", "Krnl PSW"];
 
-/// A report is over, where later messages come so many seconds after its heading.
+/// A report is over, where later messages come this many seconds after its heading.
 const OVER_S: f64 = 10.0;
 
 /// Beginnings of the names of functions that write reports: they are not what failed.
@@ -77,7 +77,7 @@ pub(super) fn extent(lines: &Lines<'_>) -> usize {
     if sure && end > 0 { end + 1 } else { 0 }
 }
 
-/// Whether a report may begin at a line, by a look at it alone.
+/// Whether a report may begin at a line, judged by it alone.
 pub(in super::super) fn may_begin(line: &str) -> bool {
     let line = line.trim();
     is_ruler(line) || heading(line).is_some()

@@ -77,7 +77,7 @@ const ROWS_AHEAD: usize = 3;
 
 struct Listing {
     layout: Layout,
-    /// What is told of all rows together.
+    /// What is reported of all rows together.
     sums: BTreeMap<(Field, Subject), f64>,
 }
 

@@ -404,7 +404,7 @@ impl Layout {
         self.table.kind == ListingSubject::Process && pid && self.cells.len() >= words.len() / 2
     }
 
-    /// Whether its values are sums over rows, told at its end.
+    /// Whether its values are sums over rows, reported at its end.
     pub(super) fn sums(&self) -> bool {
         self.table.kind == ListingSubject::Sum || self.table.rows.is_some()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::model::{Profile, unmarked};
 use crate::recording::readers::prelude::*;
 
-/// Of a single line so many functions at least.
+/// Of a single line this many functions at least.
 const DEEP: usize = 4;
 
 /// `java;start_thread;malloc 12`: the functions and the count.

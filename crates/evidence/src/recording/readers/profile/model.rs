@@ -10,11 +10,11 @@ use crate::recording::{Builder, Field, Stacks, Subject};
 /// Most functions, and most ways into them, that are remembered.
 pub(super) const KINDS_MAX: usize = 10_000;
 
-/// Most functions of one chain. The kernel records 127 unless it is told otherwise
+/// Most functions of one chain. The kernel records 127 unless it is set otherwise
 /// (`kernel.perf_event_max_stack`).
 pub(super) const FRAMES_MAX: usize = 1024;
 
-/// Most functions of another event than CPU time that are told.
+/// Most functions of another event than CPU time that are reported.
 const OF_EVENT_MAX: usize = 20;
 
 /// Beginnings of the names of functions in which an idle CPU rests: samples there are no work.
@@ -130,7 +130,7 @@ pub(in crate::recording::readers) struct Profile {
     all: f64,
     idle: f64,
     user: f64,
-    /// The kernel's, without idle ones; `None`: not told.
+    /// The kernel's, without idle ones; `None`: not reported.
     kernel: Option<f64>,
     /// Those of which the function is unknown, and those where a task left its CPU.
     unknown: f64,
@@ -183,12 +183,12 @@ impl Profile {
         self.kernel = Some(percent);
     }
 
-    /// So many more samples, of which the chain counts as often as its period says.
+    /// A number of further samples, of which the chain counts as often as its period says.
     pub(super) fn sampled(&mut self, samples: f64) {
         *self.samples.get_or_insert_default() += samples;
     }
 
-    /// So many more were lost.
+    /// A number of further ones were lost.
     pub(super) fn lost(&mut self, samples: f64) {
         self.lost += samples;
     }

@@ -202,7 +202,7 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// What a gzip file holds, if that is no more than so many bytes.
+/// What a gzip file holds, if that is at most this number of bytes.
 fn unpacked(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
     decompress_to_vec_with_limit(deflated(bytes)?, most).ok()
 }

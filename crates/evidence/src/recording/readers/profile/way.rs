@@ -1,6 +1,6 @@
 //! How a program came into the kernel, by the functions of a chain of calls.
 
-/// How many functions at the inner end of a chain are told.
+/// How many functions at the inner end of a chain are reported.
 const INNER: usize = 3;
 
 /// Where every chain begins, whatever is called: x86-64's and arm64's ways into the kernel, and

@@ -46,7 +46,7 @@ pub(in super::super) struct Table {
     /// Whether they are.
     quoted: bool,
     lines: usize,
-    /// Of expanded rows, whose value the next line may go on with.
+    /// Of expanded rows, whose value the next line may continue.
     latest: Option<String>,
     over: bool,
 }
@@ -288,7 +288,7 @@ impl Table {
     }
 }
 
-/// Goes on with a value of several lines.
+/// Continues a value of several lines.
 fn joined(before: &mut String, more: &str) {
     let end = before.trim_end_matches('+').trim_end().len();
     before.truncate(end);

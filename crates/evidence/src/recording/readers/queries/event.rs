@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::recording::readers::prelude::*;
 
-/// Most statements that are told apart.
+/// Most statements that are distinguished.
 const STATEMENTS_MAX: usize = 2000;
 
 /// Longest statement that is looked at, in bytes.
@@ -29,7 +29,7 @@ pub(crate) struct Event {
     pub(crate) failed: Option<String>,
 }
 
-/// Statements of a server that are told apart so far.
+/// Statements of a server that are distinguished so far.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     names: BTreeSet<String>,
@@ -128,7 +128,7 @@ impl Minute {
     }
 }
 
-/// Adds a line to a statement that goes on, as far as there is room.
+/// Adds a line to a statement that continues, as far as there is room.
 pub(super) fn add_line(statement: &mut String, line: &str) {
     let room = STATEMENT_BYTES_MAX.saturating_sub(statement.len() + 1);
     if room > 0 {

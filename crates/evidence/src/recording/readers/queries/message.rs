@@ -326,7 +326,7 @@ impl Lexer {
         known.then_some(seen)
     }
 
-    /// Whether a line ends the message before: of one that goes on, empty lines have a tab.
+    /// Whether a line ends the message before: of one that continues, empty lines have a tab.
     pub(super) fn ends(&self, line: &str) -> bool {
         line.is_empty() && self.row.is_empty()
     }

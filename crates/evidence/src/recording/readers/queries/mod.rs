@@ -91,7 +91,7 @@ mod tests {
     use crate::diagnose::{Cause, Thresholds, diagnose};
     use crate::recording::readers::check::read;
 
-    /// A literal that must not be told.
+    /// A literal that must not be shown.
     const SECRET: &str = "hunter2";
 
     /// Texts with the literal in each place where a server writes one.

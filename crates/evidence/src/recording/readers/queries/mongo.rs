@@ -10,7 +10,7 @@ const MONGODB: &str = "mongodb";
 /// Most fields of a filter that are named.
 const FIELDS_MAX: usize = 8;
 
-/// Commands whose filter is told, with where it stands.
+/// Commands whose filter is reported, with where it stands.
 const FILTERS: [(&str, &str); 7] = [
     ("find", "filter"),
     ("count", "query"),

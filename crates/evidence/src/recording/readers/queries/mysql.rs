@@ -16,7 +16,7 @@ const LINES_MAX: usize = 1000;
 /// Longer times are those of a clock that went back (they wrap around), in seconds.
 const SECONDS_MAX: f64 = 1e9;
 
-/// Lines that begin the head of an entry, or go on with it, before the statement's time.
+/// Lines that begin the head of an entry, or continue it, before the statement's time.
 const HEADS: [&str; 7] =
     ["Time", "User@Host", "User", "Client", "Thread_id", "Schema", "Query_time"];
 

@@ -14,7 +14,7 @@ use crate::table::{Row, table};
 /// Most sessions of which something is remembered at a time.
 const SESSIONS_MAX: usize = 5000;
 
-/// A kind of error: its name, its SQLSTATE, and how its messages begin and go on.
+/// A kind of error: its name, its SQLSTATE, and how its messages begin and continue.
 struct Condition {
     name: &'static str,
     state: &'static str,

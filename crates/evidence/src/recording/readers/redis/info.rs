@@ -50,7 +50,7 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
 struct Info {
     values: BTreeMap<String, String>,
     commands: BTreeMap<String, (f64, f64)>,
-    /// Behind a blank line only what is surely its own goes on.
+    /// Behind a blank line only what is surely its own continues it.
     apart: bool,
 }
 
@@ -89,7 +89,7 @@ impl Info {
         for (command, (calls, milliseconds)) in &commands {
             let part = Subject::part(name, command);
             out.put(Field::CommandCalls, &part, None, *calls);
-            // Called for the first time after the look before: that did not list it.
+            // Called for the first time after the previous sample: that did not list it.
             out.was_absent(Field::CommandTime, &part, server);
             let busy = Some((Field::CommandBusy, 0.1));
             put_count(out, (Field::CommandTime, busy), &part, (*milliseconds, age_s));

@@ -119,8 +119,8 @@ pub(in super::super) fn factor(row: &Row, unit: &str) -> f64 {
     }
 }
 
-/// The whole of a part that is so many percent of it; `None` where the percentage is too small to
-/// tell: it has two decimals.
+/// The whole of a part that is a given percentage of it; `None` where the percentage is too small
+/// to tell: it has two decimals.
 pub(super) fn whole(part: f64, percent: f64) -> Option<f64> {
     (percent >= 1.0).then(|| part / percent * 100.0)
 }

@@ -10,7 +10,7 @@ use crate::recording::{Builder, Field, SERIES_MAX, SeriesId, Stamp, Subject, Uni
 pub(super) enum Header {
     /// A table with fields.
     Table(Box<Layout>),
-    /// A table that is known to have none, so many columns wide.
+    /// A table that is known to have none, of this number of columns.
     Passed(usize),
 }
 
@@ -356,7 +356,7 @@ impl Layout {
         Ok(Some(sum))
     }
 
-    /// The place of the row's series, in the order of the rows before where that goes on.
+    /// The place of the row's series, in the order of the rows before where that continues.
     fn place(&mut self, words: &[&str], out: &mut Builder) -> Result<usize, Wrong> {
         let key = match (self.kind, self.subject.and_then(|at| words.get(at))) {
             (RowSubject::Process, Some(pid)) => format!("{pid} {}", self.command_of(words)),

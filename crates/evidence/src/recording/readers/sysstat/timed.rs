@@ -141,8 +141,8 @@ fn epoch(line: &str) -> Option<(Stamp, &str)> {
     stamp.has_date().then_some((stamp, rest))
 }
 
-/// The header of a block of averages, without the word for them: `Average:  CPU  %usr`. Whoever
-/// pastes the end of a listing has such blocks only.
+/// The header of a block of averages, without the word for them: `Average:  CPU  %usr`. A program
+/// that pastes the end of a listing has such blocks only.
 fn header_of_averages(line: &str) -> Option<&str> {
     let (word, rest) = line.split_once(':')?;
     let brief = (1..=2).contains(&word.split_whitespace().count());

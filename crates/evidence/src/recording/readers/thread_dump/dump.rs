@@ -8,14 +8,14 @@ use super::line::{First, State};
 use super::name;
 use crate::recording::{Builder, Field, Stamp, Subject};
 
-/// Most threads of a dump that are told apart: Java's virtual machine with its defaults has room
+/// Most threads of a dump that are distinguished: Java's virtual machine with its defaults has room
 /// for some ten thousand.
 const THREADS_MAX: usize = 100_000;
 
 /// Most objects held whose holders are remembered.
 const HELD_MAX: usize = 200_000;
 
-/// Most pools, locks, and other groups of a dump that are told: the largest.
+/// Most pools, locks, and other groups of a dump that are reported: the largest.
 const GROUPS_MAX: usize = 32;
 
 /// Most threads whose stay in one place is watched from dump to dump.
@@ -353,7 +353,7 @@ impl Thread {
     }
 }
 
-/// The largest counts first, no more than are told.
+/// The largest counts first, no more than are reported.
 fn largest<K: Ord>(counts: BTreeMap<K, usize>) -> Vec<(K, usize)> {
     let mut all: Vec<(K, usize)> = counts.into_iter().collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -3,7 +3,7 @@
 //! runtime prints of all goroutines.
 //!
 //! Of a dump only counts and names of classes, methods and pools are recorded: never arguments, nor
-//! what a program writes into the names of its threads about those whom it serves.
+//! what a program writes into the names of its threads about its clients.
 
 mod activity;
 mod dump;

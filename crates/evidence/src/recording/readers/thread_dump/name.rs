@@ -12,7 +12,7 @@ const METHOD_CHARS_MAX: usize = 100;
 /// A number with more digits is no place in a pool: `qtp1830908236` has a hash.
 const PLACE_DIGITS_MAX: usize = 5;
 
-/// Whether a word of a name may say whom the thread serves: a path, an address, a value.
+/// Whether a word of a name may say what the thread serves: a path, an address, a value.
 fn is_private(word: &str) -> bool {
     // Words of names, such as `New I/O worker #3`.
     if word == "I/O" {

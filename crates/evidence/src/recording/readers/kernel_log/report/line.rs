@@ -56,7 +56,8 @@ pub(super) fn symbol(text: &str) -> Option<(usize, String)> {
 
 /// A function of a chain of calls; `None` for one that only may have been called.
 pub(super) fn frame(text: &str) -> Option<String> {
-    // On arm a line says who called whom: `[<c00>] (inner) from [<c01>] (outer+0x24/0x2c)`.
+    // On arm a line says which function called which: `[<c00>] (inner) from [<c01>]
+    // (outer+0x24/0x2c)`.
     if let Some((inner, _)) = text.split_once(") from [<") {
         let (_, name) = inner.rsplit_once('(')?;
         return Some(symbol(name).map_or_else(|| name.to_owned(), |(_, name)| name));
