@@ -1,7 +1,7 @@
 //! When an experiment has been run often enough.
 
 use super::check::Checked;
-use super::compare::{Rule, compare};
+use super::compare::{Comparison, Rule, compare};
 use super::record::{Record, values};
 use serde::{Deserialize, Serialize};
 
@@ -51,9 +51,12 @@ pub fn enough(checked: &Checked, records: &[Record]) -> Result<u32, Enough> {
     if given_up(records, &checked.variants()[checked.baseline].name) {
         return Err(Enough::BaselineFailed);
     }
-    let names = checked.variants().iter().map(|variant| variant.name.as_str());
-    let tried = names.filter(|name| !given_up(records, name));
-    let counts: Vec<u32> = tried.map(|name| runs(records, name)).collect();
+    let mut counts: Vec<u32> = Vec::new();
+    for variant in checked.variants() {
+        if !given_up(records, &variant.name) {
+            counts.push(runs(records, &variant.name));
+        }
+    }
     let run = counts.iter().copied().max().unwrap_or(0);
     // A repetition that has begun is finished: half of one favours those that ran first.
     let whole = counts.iter().all(|count| *count == run);
@@ -87,20 +90,30 @@ pub fn given_up(records: &[Record], variant: &str) -> bool {
     own.iter().rev().take_while(|record| !record.is_done()).count() >= FAILURES_MAX
 }
 
-/// Whether each deciding metric's ratio is known as closely as wanted.
+/// Whether each deciding metric's ratio is known as closely as `percent` says.
 fn precise(checked: &Checked, records: &[Record], percent: f64) -> bool {
     let rule = Rule { alpha: checked.experiment.level(), ..Rule::default() };
     let baseline = checked.variants()[checked.baseline].name.as_str();
-    checked.metrics.iter().filter(|metric| metric.decides).all(|metric| {
+    for metric in &checked.metrics {
+        if !metric.decides {
+            continue;
+        }
         let values = values(records, &metric.key);
         let Some(own) = values.get(baseline) else { return false };
-        // A seed of its own is needed by the test only, which is not looked at here.
-        let others = values.iter().filter(|(name, _)| **name != baseline);
-        others.map(|(_, other)| compare(own, other, &rule).ratio).all(|ratio| {
-            let interval = ratio.and_then(|ratio| ratio.interval);
-            interval.is_some_and(|i| i.low > 0.0 && 100.0 * (i.high / i.low - 1.0) <= percent)
-        })
-    })
+        for (name, other) in &values {
+            // The test needs a seed of its own; only the interval is used here.
+            if *name != baseline && !is_narrow(&compare(own, other, &rule), percent) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Whether the interval of the ratio is at most so wide, in percent of its lower end.
+fn is_narrow(comparison: &Comparison, percent: f64) -> bool {
+    let interval = comparison.ratio.as_ref().and_then(|ratio| ratio.interval);
+    interval.is_some_and(|i| i.low > 0.0 && 100.0 * (i.high / i.low - 1.0) <= percent)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
 use super::nearby::Nearby;
-use super::reading::{Reading, least, most};
+use super::reading::{Reading, least, most, most_by};
 use super::relate::{aligned, rank_correlation};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
@@ -324,8 +324,7 @@ impl Context<'_> {
             let mean = window.iter().map(|point| point.value).sum::<f64>() / count as f64;
             near.then_some((mean, Interval { from: Some(from), to: Some(last) }))
         });
-        let highest = windows.reduce(|a, b| if b.0 > a.0 { b } else { a });
-        let highest = highest.filter(|(mean, _)| *mean > overall.value);
+        let highest = most_by(windows, |(mean, _)| *mean).filter(|(mean, _)| *mean > overall.value);
         Some(highest.map_or(overall, |(mean, at)| line.seen(mean, at)))
     }
 

@@ -22,10 +22,26 @@ impl<A, V: Valued> Valued for (A, V) {
 
 /// The one with the highest value, the first of equal ones.
 pub(crate) fn most<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
-    all.into_iter().reduce(|a, b| if b.value() > a.value() { b } else { a })
+    most_by(all, V::value)
 }
 
 /// The one with the lowest value, the first of equal ones.
 pub(crate) fn least<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
-    all.into_iter().reduce(|a, b| if b.value() < a.value() { b } else { a })
+    least_by(all, V::value)
+}
+
+/// The one with the highest key, the first of equal ones.
+pub(crate) fn most_by<T, K: PartialOrd>(
+    all: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Option<T> {
+    all.into_iter().reduce(|a, b| if key(&b) > key(&a) { b } else { a })
+}
+
+/// The one with the lowest key, the first of equal ones.
+pub(crate) fn least_by<T, K: PartialOrd>(
+    all: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Option<T> {
+    all.into_iter().reduce(|a, b| if key(&b) < key(&a) { b } else { a })
 }

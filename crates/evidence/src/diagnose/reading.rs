@@ -1,7 +1,7 @@
 //! A single value of a recording.
 
 use super::extreme::Valued;
-pub(crate) use super::extreme::{least, most};
+pub(crate) use super::extreme::{least, least_by, most, most_by};
 use super::interval::Interval;
 use crate::recording::{Field, SourceId, Subject};
 

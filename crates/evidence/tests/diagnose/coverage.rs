@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hugewise_evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, questions};
 
 use super::{
-    Text, explained, joins, logged, made, of_texts, parts, put, real, seeds, servers, threads, told,
+    Text, explained, joins, logged, of_texts, parts, put, real, seeds, servers, single_facts,
+    synthetic, threads,
 };
 
 /// Answers that cannot be, each with its reason.

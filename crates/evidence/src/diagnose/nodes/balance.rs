@@ -201,12 +201,12 @@ pub(super) fn hosts(cx: &Context<'_>) -> Answer {
         write::value(Unit::Percent, mean)
     );
     let mut evidence = vec![cx.say(ours, &text)];
-    let free = others.iter().reduce(|a, b| if b.1 < a.1 { b } else { a });
+    let free = least_by(others, |(_, busy)| *busy);
     evidence.extend(free.map(|(host, busy)| {
         Evidence::derived(format!(
             "most room: {}, {} in use",
             name(host),
-            write::value(Unit::Percent, *busy)
+            write::value(Unit::Percent, busy)
         ))
     }));
     let full = ours.value >= cx.limit(T::BusyHigh) && mean < cx.limit(T::HostIdle);

@@ -82,7 +82,7 @@ fn busy_daemon(cx: &Context<'_>) -> Option<Answer> {
     let lines = cx.lines(Field::ProcCpu, ours);
     let all = super::pick::listed(cx, lines.iter()).into_iter();
     let all = all.filter_map(|line| Some((cx.sustained(&line)?, cx.highest(&line)?)));
-    let (mean, peak) = all.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
+    let (mean, peak) = most_by(all, |(mean, _)| mean.value)?;
     // In bursts it takes all of a CPU, and then none.
     let much = peak.value >= cx.limit(T::KernelCpuHigh) && mean.value >= cx.limit(T::DaemonCpu);
     much.then(|| of_one_cpu(cx, &mean))

@@ -118,7 +118,7 @@ fn summary(cx: &Context<'_>, all: &[Kill]) -> Option<Evidence> {
     let often = if killed > 1 { format!(", {killed} times") } else { String::new() };
     let lead = if killed > 1 { ", the last " } else { ", " };
     let aged = all.iter().filter_map(|kill| Some((age_s(cx, &kill.line.subject)?, kill)));
-    let latest = aged.reduce(|a, b| if b.0 < a.0 { b } else { a });
+    let latest = least_by(aged, |(age, _)| *age);
     let latest = latest.map_or(first, |(_, kill)| kill);
     let when = ago(cx, &latest.line.subject, lead);
     let source = cx.recording.source(seen.source);

@@ -10,7 +10,7 @@ const TRAFFIC_MIN: f64 = 1e6;
 /// Is a link full?
 pub(super) fn link(cx: &Context<'_>) -> Answer {
     let all = [said(cx), computed(cx), added(cx)].into_iter().flatten();
-    let Some((busy, evidence)) = all.reduce(|a, b| if b.0 > a.0 { b } else { a }) else {
+    let Some((busy, evidence)) = most_by(all, |(busy, _)| *busy) else {
         let traffic = cx.host.subjects(Field::NetRxBytes).next().is_some();
         return Answer::unknown(&[if traffic { LINKS } else { NETWORK }]);
     };
@@ -20,34 +20,45 @@ pub(super) fn link(cx: &Context<'_>) -> Answer {
         .or_close(cx.is_close(busy, limit))
 }
 
-/// The fuller direction of an interface, bytes a second.
+/// The fuller direction of an interface, bytes a second; both together on a half-duplex link.
 fn fuller(cx: &Context<'_>, subject: &Subject) -> Option<Reading> {
-    let mean = |field| cx.sustained(&cx.line(field, subject)?);
-    let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
-    let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
-    let seen = most([rx, tx].into_iter().flatten())?;
-    let half = |name: &str| cx.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
-    let half = matches!(subject, Subject::Interface(name) if half(name));
-    Some(if half { Reading { value: both, ..seen } } else { seen })
+    let sustained = |field| cx.sustained(&cx.line(field, subject)?);
+    match (sustained(Field::NetRxBytes), sustained(Field::NetTxBytes)) {
+        (Some(rx), Some(tx)) if is_half_duplex(cx, subject) => {
+            let value = rx.value + tx.value;
+            most([rx, tx]).map(|fuller| Reading { value, ..fuller })
+        }
+        (rx, tx) => most([rx, tx].into_iter().flatten()),
+    }
+}
+
+fn is_half_duplex(cx: &Context<'_>, subject: &Subject) -> bool {
+    let Subject::Interface(name) = subject else { return false };
+    cx.setting(&duplex_setting(name)).is_some_and(|setting| setting.text == "Half")
 }
 
 /// The fullest link by what tools say of its use.
 fn said(cx: &Context<'_>) -> Option<(f64, Evidence)> {
-    let unknown = |line: &Line| {
-        let idle = cx.highest(line).is_some_and(|seen| seen.value == 0.0);
-        idle && fuller(cx, &line.subject).is_some_and(|seen| seen.value >= TRAFFIC_MIN)
-    };
-    let lines = cx.lines(Field::NetBusy, |_| true);
-    let known = lines.iter().filter(|line| !unknown(line));
-    let top = most(known.filter_map(|line| cx.sustained(line)))?;
+    let mut known = Vec::new();
+    for line in cx.lines(Field::NetBusy, |_| true) {
+        let idle = cx.highest(&line).is_some_and(|seen| seen.value == 0.0);
+        if idle && fuller(cx, &line.subject).is_some_and(|seen| seen.value >= TRAFFIC_MIN) {
+            continue; // a link of unknown speed
+        }
+        known.extend(cx.sustained(&line));
+    }
+    let top = most(known)?;
     Some((top.value, cx.quote(&top)))
 }
 
 /// Speeds of the links that are up.
 fn speeds(cx: &Context<'_>) -> Vec<Reading> {
-    let all = cx.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_)));
-    let all = all.iter().filter_map(|line| cx.latest(Field::NetSpeed, &line.subject));
-    all.filter(|speed| speed.value > 0.0).collect()
+    let mut speeds = Vec::new();
+    for line in cx.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_))) {
+        speeds.extend(cx.latest(Field::NetSpeed, &line.subject));
+    }
+    speeds.retain(|speed| speed.value > 0.0);
+    speeds
 }
 
 fn share(cx: &Context<'_>, of: &Reading, what: &str, speed: &Reading) -> (f64, Evidence) {
@@ -63,35 +74,41 @@ fn share(cx: &Context<'_>, of: &Reading, what: &str, speed: &Reading) -> (f64, E
 
 /// The fullest by bytes and speed, which different tools say.
 fn computed(cx: &Context<'_>) -> Option<(f64, Evidence)> {
-    let each = speeds(cx).into_iter().filter_map(|speed| {
-        let seen = fuller(cx, &speed.subject)?;
-        Some(share(cx, &seen, "it passes", &speed))
-    });
-    each.reduce(|a, b| if b.0 > a.0 { b } else { a })
+    let mut shares = Vec::new();
+    for speed in speeds(cx) {
+        let Some(bytes) = fuller(cx, &speed.subject) else { continue };
+        shares.push(share(cx, &bytes, "it passes", &speed));
+    }
+    most_by(shares, |(percent, _)| *percent)
 }
 
 /// The flows to all peers, where there is one link that they can take.
 fn added(cx: &Context<'_>) -> Option<(f64, Evidence)> {
     let [speed] = <[Reading; 1]>::try_from(speeds(cx)).ok()?;
-    let total = |field| {
-        let lines = cx.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
-        let means = lines.iter().filter_map(|line| cx.mean(line));
-        sum(means)
-    };
-    let ways = [total(Field::FlowSent), total(Field::FlowReceived)].into_iter().flatten();
-    let fuller = most(ways)?;
+    let sent = all_flows(cx, Field::FlowSent);
+    let received = all_flows(cx, Field::FlowReceived);
+    let fuller = most([sent, received].into_iter().flatten())?;
     Some(share(cx, &fuller, "the flows listed are together", &speed))
+}
+
+fn all_flows(cx: &Context<'_>, field: Field) -> Option<Reading> {
+    let lines = cx.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
+    sum(lines.iter().filter_map(|line| cx.mean(line)))
 }
 
 /// The peers that have most of it, each with a good part of what the first one has.
 fn peers(cx: &Context<'_>) -> Vec<Evidence> {
     const PEERS_MAX: usize = 3;
     const PART_MIN: f64 = 0.1;
-    let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
-    let lines = flows.flat_map(|field| cx.lines(field, |_| true));
-    let mut all: Vec<Reading> = lines.filter_map(|line| cx.mean(&line)).collect();
+    let mut all: Vec<Reading> = Vec::new();
+    for field in [Field::FlowSent, Field::FlowReceived] {
+        for line in cx.lines(field, |_| true) {
+            all.extend(cx.mean(&line));
+        }
+    }
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let first = all.first().map_or(0.0, |first| first.value);
-    let large = all.iter().filter(|seen| seen.value > 0.0 && seen.value >= PART_MIN * first);
-    large.take(PEERS_MAX).map(|seen| cx.quote(seen)).collect()
+    let least = PART_MIN * all.first().map_or(0.0, |first| first.value);
+    all.retain(|seen| seen.value > 0.0 && seen.value >= least);
+    all.truncate(PEERS_MAX);
+    all.iter().map(|seen| cx.quote(seen)).collect()
 }

@@ -343,8 +343,7 @@ pub(super) fn audit(cx: &Context<'_>) -> Answer {
 pub(super) fn heat(cx: &Context<'_>) -> Answer {
     let counts = cx.host.settings.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
     let counted = counts.filter_map(|(_, quote)| Some((quote, quote.text.parse::<f64>().ok()?)));
-    let counted = counted.reduce(|a, b| if b.1 > a.1 { b } else { a });
-    let counted = counted.filter(|(_, events)| *events > 0.0);
+    let counted = most_by(counted, |(_, events)| *events).filter(|(_, events)| *events > 0.0);
     let limit = cx.limit(T::HeatEvents);
     let clock = || clock_rate(cx);
     if let Some(told) = told(cx, Trouble::Throttled) {

@@ -4,7 +4,7 @@ pub(super) use crate::diagnose::answer::{Answer, Evidence, Ground, Missing, Verd
 pub(super) use crate::diagnose::context::{Context, Line};
 pub(super) use crate::diagnose::interval::Interval;
 pub(super) use crate::diagnose::missing::*;
-pub(super) use crate::diagnose::reading::{Reading, least, most, sum};
+pub(super) use crate::diagnose::reading::{Reading, least, least_by, most, most_by, sum};
 pub(super) use crate::diagnose::threshold::Threshold as T;
 pub(super) use crate::diagnose::write;
 pub(super) use crate::recording::{

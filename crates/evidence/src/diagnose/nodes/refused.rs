@@ -119,7 +119,7 @@ pub(super) fn tasks(cx: &Context<'_>) -> Answer {
     let failed = logged(cx, Field::TaskErrors, "no task could be started, for a limit");
     let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"];
     let known = limits.iter().filter_map(|path| Some((*path, number(cx, path)?)));
-    let lowest = known.reduce(|a, b| if b.1 < a.1 { b } else { a });
+    let lowest = least_by(known, |(_, limit)| *limit);
     let tasks = cx.highest_of(Field::Tasks);
     let counted = tasks.as_ref().zip(lowest).map(|(tasks, (path, limit))| {
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -95,7 +95,7 @@ impl<'a> Program<'a> {
     /// The one with most threads.
     fn largest(&self, fields: &[Field]) -> Option<Group> {
         let all = fields.iter().flat_map(|field| self.groups(*field));
-        all.reduce(|a, b| if b.mean(self.dumps) > a.mean(self.dumps) { b } else { a })
+        most_by(all, |group| group.mean(self.dumps))
     }
 
     fn share(&self, group: &Group) -> f64 {
@@ -470,7 +470,7 @@ fn full_pool(program: &Program<'_>) -> Option<(Group, f64)> {
         let size = pool.mean(program.dumps);
         free < 0.5 && size >= program.cx.limit(T::WorkersMin) && serves * 2.0 >= size
     });
-    let largest = all.into_iter().reduce(|a, b| if b.seen.value > a.seen.value { b } else { a })?;
+    let largest = most_by(all, |group| group.seen.value)?;
     let size = largest.seen.value;
     Some((largest, size))
 }

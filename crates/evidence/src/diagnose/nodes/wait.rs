@@ -153,7 +153,7 @@ pub(super) fn pauses(cx: &Context<'_>) -> Answer {
     let long = line.points.iter().filter(|point| point.value >= limit).count();
     let mut evidence = vec![cx.quote(&peak)];
     if long == 0 {
-        let share = lines.iter().filter_map(paused).reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let share = most_by(lines.iter().filter_map(paused), |(share, _)| *share);
         let Some((share, text)) = share else { return Answer::no(evidence) };
         evidence.insert(0, cx.say(&peak, &text));
         let much = share * 100.0 >= cx.limit(T::GcShare);
@@ -259,8 +259,7 @@ pub(super) fn kernel_in_pauses(cx: &Context<'_>) -> Answer {
     let found = users.iter().find_map(|user| {
         let system = cx.line(Field::GcSystem, &user.subject)?;
         let worst = system.points.iter().zip(&user.points).filter(|(s, u)| s.at == u.at);
-        let (system_ms, user_ms) =
-            worst.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
+        let (system_ms, user_ms) = most_by(worst, |(system, _)| system.value)?;
         Some((
             system.seen(system_ms.value, Interval { from: None, to: system_ms.at }),
             user_ms.value,
