@@ -185,11 +185,14 @@ impl Drop for KillGroup {
 /// CPU time of these processes and of their children that have ended, in user mode and in the
 /// kernel, seconds.
 pub fn cpu_of_trees_s(pids: &[u32]) -> (f64, f64) {
-    let stats = pids.iter().filter_map(|pid| stat(*pid));
-    stats.fold((0.0, 0.0), |(user, kernel), stat| {
-        let of_tree = tree_cpu_s(&stat);
-        (user + of_tree.0, kernel + of_tree.1)
-    })
+    let (mut user_s, mut kernel_s) = (0.0, 0.0);
+    for pid in pids {
+        if let Some((user, kernel)) = cpu_of_tree_s(*pid) {
+            user_s += user;
+            kernel_s += kernel;
+        }
+    }
+    (user_s, kernel_s)
 }
 
 /// CPU time of a process and of its children that have ended, in user mode and in the kernel,
@@ -210,9 +213,14 @@ pub struct Used {
 impl Used {
     /// Until now.
     pub fn of(pid: u32) -> Self {
-        let counts = Root::live().read_line(delays::SWITCH).is_ok_and(|line| line == "1");
-        let reader = counts.then(DelayReader::open).and_then(Result::ok);
-        Self { cpu_s: cpu_s(pid), delays: reader.and_then(|reader| reader.read(pid).ok()) }
+        let mut delays = None;
+        let switch = Root::live().read_line(delays::SWITCH);
+        if switch.as_deref().ok() == Some("1")
+            && let Ok(reader) = DelayReader::open()
+        {
+            delays = reader.read(pid).ok();
+        }
+        Self { cpu_s: cpu_s(pid), delays }
     }
 }
 

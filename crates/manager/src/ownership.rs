@@ -75,9 +75,8 @@ impl ThpFiles {
 
     /// The mode in force and the file that decides it.
     pub fn effective(&self) -> Option<(ThpMode, String)> {
-        let top = || (self.top.as_deref(), format!("{THP_DIR}/enabled"));
         let (word, file) = match self.per_size.as_deref() {
-            None | Some("inherit") => top(),
+            None | Some("inherit") => (self.top.as_deref(), format!("{THP_DIR}/enabled")),
             word => (word, format!("{THP_DIR}/{}/enabled", self.per_size_dir)),
         };
         Some((ThpMode::parse(word?)?, file))

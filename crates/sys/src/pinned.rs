@@ -28,25 +28,30 @@ impl PinnedPages {
     /// locked memory.
     pub fn pin(parts: &[(&Arena, Range<usize>)]) -> io::Result<Self> {
         if parts.is_empty() || parts.len() > BUFFERS_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such number of buffers"));
+            let what = "no such number of buffers";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        let mut buffers = Vec::with_capacity(parts.len());
+        let mut buffers = Vec::new();
+        let mut count: libc::c_uint = 0;
         for (arena, range) in parts {
             let start = arena.part(range)?;
-            buffers.push(libc::iovec { iov_base: start.cast(), iov_len: range.len() });
+            let buffer = libc::iovec { iov_base: start.cast(), iov_len: range.len() };
+            buffers.push(buffer);
+            count += 1;
         }
-        let count = libc::c_uint::try_from(buffers.len()).unwrap_or(0);
         let mut params = [0_u64; PARAMS_WORDS];
         // SAFETY: the kernel reads and writes one structure, which has this size.
         // WHY UNSAFE: no safe crate here has the call.
         let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, params.as_mut_ptr()) };
-        let fd = RawFd::try_from(fd).ok().filter(|fd| *fd >= 0);
-        let fd = fd.ok_or_else(io::Error::last_os_error)?;
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = RawFd::try_from(fd).map_err(|_| io::ErrorKind::Other)?;
         // SAFETY: the kernel made it for this call, so that nobody else owns it.
         // WHY UNSAFE: numbers become descriptors only so.
         let ring = unsafe { OwnedFd::from_raw_fd(fd) };
-        // SAFETY: the kernel reads `count` ranges, which live until it returns. Each lies in a live
-        // mapping; the pages are only held: no request to the ring names them, so nothing is
+        // SAFETY: the kernel reads `count` ranges, which live until it returns. Each is part of a
+        // live mapping; the pages are only held: no request to the ring names them, so nothing is
         // written there.
         // WHY UNSAFE: as above.
         let answer = unsafe {
@@ -58,7 +63,10 @@ impl PinnedPages {
                 count,
             )
         };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(Self(ring)) }
+        if answer < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self(ring))
     }
 }
 

@@ -71,7 +71,8 @@ const COMPACTION: Place = (352, 11);
 const COPYING: Place = (400, 13);
 
 fn generic(family: u16, command: u8, attribute: &[u8]) -> Vec<u8> {
-    let body = [&[command, 1, 0, 0], attribute].concat();
+    let mut body = vec![command, 1, 0, 0];
+    body.extend(attribute);
     request(family, 0, &body)
 }
 

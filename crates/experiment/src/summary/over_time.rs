@@ -147,10 +147,12 @@ fn of_run(record: &Record, key: &str, against: Abscissa) -> Option<Line> {
 
 /// Every metric that any run has over time, and over the rate where that changed.
 pub(super) fn all(material: &Material<'_>) -> Vec<OverTime> {
-    let keys_of = |record: &Record| -> Vec<String> {
-        record.measured.series.iter().map(|series| series.key.clone()).collect()
-    };
-    let keys: BTreeSet<String> = material.done().flat_map(keys_of).collect();
+    let mut keys: BTreeSet<String> = BTreeSet::new();
+    for record in material.done() {
+        for series in &record.measured.series {
+            keys.insert(series.key.clone());
+        }
+    }
     let both = [Abscissa::Time, Abscissa::Rate];
     let wanted = both.into_iter().flat_map(|against| keys.iter().map(move |key| (against, key)));
     let over_time = |(against, key): (Abscissa, &String)| {

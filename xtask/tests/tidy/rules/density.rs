@@ -43,9 +43,9 @@ pub(crate) fn lowered(counts: &BTreeMap<String, Count>, bounds: &Bounds) -> Stri
     table
 }
 
-/// To a tenth, so that a line more or less of a large crate is no breach.
+/// To a half, so that a line more or less is no breach, of a small crate either.
 fn rounded_up(figure: f64) -> f64 {
-    (figure * 10.0).ceil() / 10.0
+    (figure * 2.0).ceil() / 2.0
 }
 
 pub(crate) fn denser(counts: &BTreeMap<String, Count>, bounds: &Bounds) -> Vec<Problem> {

@@ -49,10 +49,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     judge,
 };
 
-/// One pinned page in each block of 512 keeps all of them from being made: 0.2 %. So much more is
-/// judgement: pinned pages seldom lie evenly.
+/// One pinned page in each block of 512 keeps all of them from being made: 0.2 %. Five times as
+/// much is judgement: pinned pages seldom lie evenly.
 const PINNED_MIN_PERCENT: f64 = 1.0;
-/// Compactions of which so many gave nothing, percent.
+/// Share of the compactions that gave nothing, percent.
 const FAILED_MIN_PERCENT: f64 = 50.0;
 /// Fewer compactions a second are no matter; since boot, as `compaction_since_boot`.
 const STALLS_MIN_PER_S: f64 = 1.0;
@@ -61,31 +61,31 @@ const STALLS_MIN: f64 = 10_000.0;
 const NAMED_MAX: usize = 2;
 
 /// Do pages that cannot be moved keep memory from being compacted?
-fn judge(look: &Look<'_>) -> Answer {
-    let pinned = look.state(Field::MemPinned).map(|seen| (seen.value, seen)).or_else(|| {
-        let (pins, unpins) = (look.state(Field::PinCount)?, look.state(Field::UnpinCount)?);
-        let page = look.host.geometry().base.0 as f64;
+fn judge(cx: &Context<'_>) -> Answer {
+    let pinned = cx.state(Field::MemPinned).map(|seen| (seen.value, seen)).or_else(|| {
+        let (pins, unpins) = (cx.state(Field::PinCount)?, cx.state(Field::UnpinCount)?);
+        let page = cx.host.geometry().base.0 as f64;
         Some(((pins.value - unpins.value).max(0.0) * page, pins))
     });
-    let Some(((bytes, seen), total)) = pinned.zip(look.memory_bytes()) else {
+    let Some(((bytes, seen), total)) = pinned.zip(cx.memory_bytes()) else {
         return Answer::unknown(&[VMSTAT]);
     };
-    let Some((in_vain, compactions)) = in_vain(look) else { return Answer::unknown(&[VMSTAT]) };
+    let Some((in_vain, compactions)) = in_vain(cx) else { return Answer::unknown(&[VMSTAT]) };
     let percent = bytes / total * 100.0;
     let text = format!(
         "{} are pinned, {percent:.1} % of all memory, and one such page keeps a block from being \
          made",
         write::bytes(bytes)
     );
-    let evidence = vec![look.derive(&seen, &text), compactions];
+    let evidence = vec![cx.derive(&seen, &text), compactions];
     let much = in_vain && percent >= PINNED_MIN_PERCENT;
-    Answer::when(much, 0.5, evidence).backed(holders(look)).lacking(&[PROCESSES])
+    Answer::when(much, 0.5, evidence).backed(holders(cx)).lacking(&[PROCESSES])
 }
 
 /// Whether most compactions of allocating tasks gave nothing, and what says so.
-fn in_vain(look: &Look<'_>) -> Option<(bool, Evidence)> {
-    let rates = look.mean_of(Field::CompactStall).zip(look.mean_of(Field::CompactFail));
-    let counts = look.state(Field::CompactStallCount).zip(look.state(Field::CompactFailCount));
+fn in_vain(cx: &Context<'_>) -> Option<(bool, Evidence)> {
+    let rates = cx.mean_of(Field::CompactStall).zip(cx.mean_of(Field::CompactFail));
+    let counts = cx.state(Field::CompactStallCount).zip(cx.state(Field::CompactFailCount));
     let (stalls, failed, least, when) = match (rates, counts) {
         (Some((stalls, failed)), _) => (stalls, failed, STALLS_MIN_PER_S, "a second"),
         (None, Some((stalls, failed))) => (stalls, failed, STALLS_MIN, "since boot"),
@@ -98,16 +98,16 @@ fn in_vain(look: &Look<'_>) -> Option<(bool, Evidence)> {
         write::number(stalls.value)
     );
     let much = stalls.value >= least && percent >= FAILED_MIN_PERCENT;
-    Some((much, look.derive(&stalls, &text)))
+    Some((much, cx.derive(&stalls, &text)))
 }
 
 /// The processes that have most of it pinned.
-fn holders(look: &Look<'_>) -> Vec<Evidence> {
-    let mut seen: Vec<Seen> = Vec::new();
-    for line in look.lines(Field::ProcPinned, |_| true) {
-        seen.extend(look.highest(&line).filter(|seen| seen.value > 0.0));
+fn holders(cx: &Context<'_>) -> Vec<Evidence> {
+    let mut seen: Vec<Reading> = Vec::new();
+    for line in cx.lines(Field::ProcPinned, |_| true) {
+        seen.extend(cx.highest(&line).filter(|seen| seen.value > 0.0));
     }
     seen.sort_by(|one, other| other.value.total_cmp(&one.value));
     seen.truncate(NAMED_MAX);
-    seen.iter().map(|seen| look.quote(seen)).collect()
+    seen.iter().map(|seen| cx.quote(seen)).collect()
 }
