@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = sysctl::parse(&text, &KEYS);
     let _ = sysctl::kernel_parameters(&text, &KEYS);
     let _ = arguments::postgres_directory(bytes);
-    let _ = java::need(&arguments::java_memory_flags(bytes));
+    let _ = java::need(&arguments::java_memory_flags(bytes), None);
     let path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
     let _ = pools::from_files([(path, &*text), (&*text, "1")].into_iter());
 });

@@ -3,8 +3,11 @@
 
 #![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
 
+extern crate self as libfuzzer_sys;
+
 mod advise;
 mod follow;
+mod fuzz;
 mod hugetlb;
 mod install;
 mod lab;
