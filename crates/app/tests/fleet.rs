@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             done(dead_reader),
         ),
         Trial::test("what_it_cannot_take_is_said", done(what_it_cannot_take)),
+        Trial::test("a_report_has_each_host_that_suffers", done(report)),
         Trial::ignorable_test("duckdb_runs_the_queries_of_the_page", || {
             let tools = tools();
             if python(&tools, "import duckdb").is_none_or(|done| !done.status.success()) {
@@ -188,6 +189,19 @@ fn what_it_cannot_take() {
             "{code}, {said}: {error}"
         );
     }
+}
+
+fn report() {
+    let scratch = Scratch::new();
+    let file = scratch.join("fleet.html");
+    let done = fleet(&[text(&recordings()), "--report", text(&file), "--json"]);
+    let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let page = fs::read_to_string(&file).expect("a page");
+    for finding in json["findings"].as_array().expect("a list") {
+        let host = finding["host"].as_str().expect("a name");
+        assert!(page.contains(&format!("<b>{host}</b>")), "{host} is not in the page");
+    }
+    assert!(page.ends_with("</html>\n") && !page.contains("http://"), "it needs a server");
 }
 
 fn queries(tools: &Path) {

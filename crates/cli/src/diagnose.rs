@@ -95,7 +95,8 @@ pub struct DiagnoseArgs {
     /// As --full, with every question, also those that were not asked
     #[arg(long)]
     pub tree: bool,
-    /// Write a report with plots: one HTML file; '-' is standard output
+    /// Write a report with plots, of --fleet by causes and hosts: one HTML file; '-' is standard
+    /// output
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Draw the chains of calls that were read as a flame graph: one SVG file

@@ -36,17 +36,18 @@ struct Named {
 pub(super) fn run(global: &Global, args: &DiagnoseArgs, place: &Path) -> anyhow::Result<Output> {
     let only = args.past.is_meant()
         || args.follow
-        || args.report.is_some()
         || args.explain.is_some()
         || args.signatures.is_some()
         || args.r#for.is_some()
         || !(args.files.is_empty() && args.redis.is_empty());
     if only {
-        let why = "'--fleet' reads recordings and gives one table: only --set, --table and \
-                   --json go with it";
+        let why = "'--fleet' reads recordings and gives one table: only --set, --table, --report \
+                   and --json go with it";
         return Err(coded(exit::USAGE, why));
     }
-    let asked = args.table.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
+    let begin = |path: &PathBuf| Asked::begin(path, global);
+    let asked = args.table.as_ref().map(begin).transpose()?;
+    let report = args.report.as_ref().map(begin).transpose()?;
     let all = recordings(place)?;
     let fleet = Fleet::of(read(&all, &args.set, &Progress::new(!global.json))?);
     let code = match fleet.worst() {
@@ -59,6 +60,11 @@ pub(super) fn run(global: &Global, args: &DiagnoseArgs, place: &Path) -> anyhow:
         && let Some(lines) = asked.finish(fleet::lines(&fleet)?)?
     {
         return Ok(Output::text(lines, code));
+    }
+    if let Some(report) = report
+        && let Some(page) = report.finish(fleet::page::page(&fleet))?
+    {
+        return Ok(Output::text(page, code));
     }
     match global.json {
         true => Output::pretty_json(&fleet, code),

@@ -1,5 +1,7 @@
 //! What `hugewise diagnose --fleet` says.
 
+pub(crate) mod page;
+
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, wrap};
 use hugewise_base::count::counted;
@@ -144,7 +146,7 @@ mod tests {
     use hugewise_evidence::diagnose::{Cause, Level};
     use hugewise_evidence::fleet::{Found, Read};
 
-    fn row(host: &str, from: Option<i64>) -> Row {
+    pub(super) fn row(host: &str, from: Option<i64>) -> Row {
         Row {
             host: host.to_owned(),
             recording: "a,\"b\"\n\u{1b}[31m<i>".to_owned(),
