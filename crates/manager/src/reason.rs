@@ -82,8 +82,7 @@ named! {
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
     NotInspected = "not_inspected":
-        "not inspected yet: for pieces of a huge page, by a sample of what it holds, or how it is \
-         used",
+        "not inspected yet: whether a part of it is unmapped, holds only zeros or is not used",
         "";
     PartiallyMapped = "partially_mapped":
         "below the threshold, and holds pieces of a huge page: that is split first", "";

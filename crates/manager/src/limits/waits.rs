@@ -15,7 +15,12 @@ pub const RECHECK: Ns = Ns::s(5);
 /// First wait after EAGAIN, four times longer each further time: page locks and LRU isolation
 /// pass within milliseconds, pins (O_DIRECT, RDMA) may last.
 pub const TRANSIENT_BASE: Ns = Ns::s(2);
-/// First wait after EINVAL, four times longer each further time, up to [`REFUSED`].
+/// First wait after what mostly lies not in this region: no block was free, which all promotions
+/// wait for together; or an EINVAL that nothing explains, for a page that is just being moved is
+/// refused like one that is not there (`SCAN_PTE_NON_PRESENT` of mm/khugepaged.c).
+pub const PASSING_BASE: Ns = Ns::ms(500);
+/// First wait after an EINVAL that is explained, or the second after one that is not; four times
+/// longer each further time, up to [`REFUSED`].
 pub const REFUSED_BASE: Ns = Ns::s(15);
 /// Longest wait after a refusal by the kernel, while the mapping stays the same.
 pub const REFUSED: Ns = Ns::s(600);
@@ -157,7 +162,7 @@ impl Waits {
             Outcome::Promoted { .. } | Outcome::Demoted { .. } => return,
             Outcome::Withheld { .. } => (REFUSED, SkipReason::WithheldByMode),
             Outcome::Skipped { reason, .. } => (self.after_skip(*reason), *reason),
-            Outcome::Failed { class, reason, .. } => (self.after_failure(*class), *reason),
+            Outcome::Failed { class, reason, .. } => (self.after_failure(*class, *reason), *reason),
         };
         self.no_promote_until = Some(Wait { until: now + wait, reason });
     }
@@ -171,22 +176,28 @@ impl Waits {
         wait
     }
 
-    fn after_failure(&mut self, class: FailureClass) -> Ns {
+    fn after_failure(&mut self, class: FailureClass, reason: SkipReason) -> Ns {
         match class {
             // For the last two the back-off is everybody's or the cgroup's; but the fault may lie
             // in this region (EBUSY: userfaultfd holes; ENOMEM: partly unmapped), which must not
             // be the first to be tried again every time.
             FailureClass::Transient | FailureClass::Allocation | FailureClass::Cgroup => {
-                let wait = longer(TRANSIENT_BASE, 4, self.transient_failures, 4);
+                let mut base = TRANSIENT_BASE;
+                if class == FailureClass::Allocation {
+                    base = PASSING_BASE;
+                }
+                let wait = longer(base, 4, self.transient_failures, 4);
                 self.transient_failures = self.transient_failures.saturating_add(1);
                 wait
             }
             // It may pass: after a fork kernels before 6.18 refuse pages that are exclusive again
             // until the program writes one of them.
             FailureClass::Refused | FailureClass::Other => {
-                let wait = longer(REFUSED_BASE, 4, self.refusals, 4);
+                let explained = reason != SkipReason::RefusedByKernel;
+                let before = self.refusals.checked_sub(u8::from(!explained));
                 self.refusals = self.refusals.saturating_add(1);
-                wait.min(REFUSED)
+                before
+                    .map_or(PASSING_BASE, |before| longer(REFUSED_BASE, 4, before, 4).min(REFUSED))
             }
             FailureClass::Permission => REFUSED,
         }
@@ -217,9 +228,9 @@ impl Waits {
 mod tests {
     use super::*;
 
-    fn failed(class: FailureClass) -> Outcome {
+    fn failed(class: FailureClass, reason: SkipReason) -> Outcome {
         let (call, cpu) = (Ns::us(700).into(), Ns::us(800));
-        Outcome::Failed { class, reason: class.reason(), errno: None, warm: None, call, cpu }
+        Outcome::Failed { class, reason, errno: None, warm: None, call, cpu }
     }
 
     fn lengths(mut one: impl FnMut(Ns) -> Option<Wait>) -> Vec<f64> {
@@ -230,18 +241,28 @@ mod tests {
 
     #[test]
     fn failures_to_promote_wait_longer_each_time() {
-        let after = |class| {
+        let after = |class: FailureClass, why| {
             let mut waits = Waits::default();
             lengths(|now| {
-                waits.not_promoted(&failed(class), now);
+                waits.not_promoted(&failed(class, why), now);
                 waits.no_promote_until
             })
         };
         let transient = [2.0, 8.0, 32.0, 128.0, 512.0, 512.0];
-        assert_eq!(after(FailureClass::Transient), transient);
-        assert_eq!(after(FailureClass::Cgroup), transient);
-        assert_eq!(after(FailureClass::Refused), [15.0, 60.0, 240.0, 600.0, 600.0, 600.0]);
-        assert_eq!(after(FailureClass::Permission), [600.0; 6]);
+        for class in [FailureClass::Transient, FailureClass::Cgroup] {
+            assert_eq!(after(class, class.reason()), transient);
+        }
+        // That no block is free, all of them wait for already.
+        let allocation = FailureClass::Allocation;
+        let no_block = [0.5, 2.0, 8.0, 32.0, 128.0, 128.0];
+        assert_eq!(after(allocation, allocation.reason()), no_block);
+        let refused = FailureClass::Refused;
+        let explained = after(refused, SkipReason::AdvisedAgainst);
+        assert_eq!(explained, [15.0, 60.0, 240.0, 600.0, 600.0, 600.0]);
+        // A page that was just being moved costs a victim half a second, not fifteen.
+        let unexplained = after(refused, refused.reason());
+        assert_eq!(unexplained, [0.5, 15.0, 60.0, 240.0, 600.0, 600.0]);
+        assert_eq!(after(FailureClass::Permission, SkipReason::NoPermission), [600.0; 6]);
     }
 
     #[test]
@@ -297,7 +318,8 @@ mod tests {
     #[test]
     fn a_new_mapping_ends_refusals_and_no_cooldown() {
         let mut waits = Waits::default();
-        waits.not_promoted(&failed(FailureClass::Refused), Ns(0));
+        let refused = FailureClass::Refused;
+        waits.not_promoted(&failed(refused, refused.reason()), Ns(0));
         assert_eq!(waits.against_promotion(Ns(1)), Some(SkipReason::RefusedByKernel));
         waits.mapping_changed();
         assert_eq!(waits, Waits::default());
