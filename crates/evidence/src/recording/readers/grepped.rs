@@ -1,5 +1,5 @@
 //! Files of cgroups and processes, as `grep -r` or `grep -H` shows them with their names, or `cat`
-//! behind a prompt: `cpu.stat`, `memory.events`, `VmPTE` and `VmSwap` of `status`.
+//! behind a prompt: `cpu.stat`, `memory.events`, and memory of a process by its `status`.
 
 use super::capture::cgroup_path;
 use super::cgroup_memory;
@@ -20,6 +20,14 @@ const NAMES: [&str; 12] = [
     "oom",
     "oom_kill",
     "oom_group_kill",
+];
+/// Lines of `/proc/PID/status` about memory, and what they say.
+const STATUS: [(&str, Field); 5] = [
+    ("VmPTE", Field::ProcPageTables),
+    ("VmPin", Field::ProcPinned),
+    ("VmRSS", Field::ProcRss),
+    ("RssAnon", Field::ProcAnon),
+    ("RssShmem", Field::ProcShmem),
 ];
 /// Periods from which on their share that was throttled says something: 10 s of them; and throttled
 /// ones from which on it does in a younger cgroup, too: each is a tenth of a second.
@@ -42,10 +50,9 @@ fn line(text: &str) -> Option<FileLine<'_>> {
     if let Some(rest) = text.strip_prefix("/proc/") {
         let (pid, rest) = rest.split_once("/status:")?;
         let (name, value) = rest.split_once(':')?;
-        let words = words(value);
-        let ([kib, "kB"], true) = (words.as_slice(), matches!(name, "VmPTE" | "VmSwap")) else {
-            return None;
-        };
+        // `task_mem` of fs/proc/task_mmu.c names them so.
+        let of_memory = ["Vm", "Rss", "Huge"].iter().any(|start| name.starts_with(start));
+        let kib = value.trim().strip_suffix(" kB").filter(|_| of_memory)?;
         return Some(FileLine::Status(pid.parse().ok()?, name, count(kib)?));
     }
     let (path, entry) = text.split_once(':')?;
@@ -163,8 +170,8 @@ impl Reader for Grepped {
             Some(FileLine::File(path, value)) => cgroup_memory::file(path, value, out),
             Some(FileLine::Status(pid, key, kib)) => {
                 let subject = Subject::process(Some(pid), "processes");
-                if key == "VmPTE" {
-                    out.put(Field::ProcPageTables, &subject, None, kib as f64 * 1024.0);
+                if let Some((_, field)) = STATUS.iter().find(|(name, _)| *name == key) {
+                    out.put(*field, &subject, None, kib as f64 * 1024.0);
                 }
             }
             None => {
@@ -326,11 +333,17 @@ mod tests {
     }
 
     #[test]
-    fn page_tables_of_processes() {
-        let recording =
-            read("/proc/812/status:VmPTE:\t   20480 kB\n/proc/813/status:VmPTE:\t   20992 kB\n");
-        all_understood(&recording);
-        let process = Subject::process(Some(813), "processes");
-        assert_eq!(values(&recording, Field::ProcPageTables, &process), [20_992.0 * 1024.0]);
+    fn memory_of_processes_by_their_status() {
+        let others = ["VmSwap", "VmLck", "HugetlbPages"].map(|name| (name, None));
+        let known = STATUS.map(|(name, field)| (name, Some(field)));
+        for (name, field) in known.into_iter().chain(others) {
+            let recording = read(&format!(
+                "/proc/812/status:{name}:\t   20480 kB\n/proc/813/status:{name}:\t   20992 kB\n"
+            ));
+            all_understood(&recording);
+            let process = Subject::process(Some(813), "processes");
+            let said = field.map(|field| values(&recording, field, &process));
+            assert!(said.is_none_or(|said| said == [20_992.0 * 1024.0]), "{name}");
+        }
     }
 }
