@@ -9,4 +9,5 @@ pub mod capture;
 mod clocks;
 pub mod freeze;
 pub mod hugetlb;
+pub mod kernel_log;
 mod sampling;

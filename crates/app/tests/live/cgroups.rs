@@ -2,16 +2,19 @@
 
 use crate::group::Group;
 use crate::hold::Hold;
-use crate::kit::{Scratch, number, promotes, trial_of_any_kernel};
+use crate::kit::{Scratch, hugewise, number, promotes, trial_of_any_kernel};
 use crate::machine::Turn;
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB};
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial_of_any_kernel("a_cgroup_may_go_while_it_is_managed", a_cgroup_may_go)]
+    vec![
+        trial_of_any_kernel("a_cgroup_may_go_while_it_is_managed", a_cgroup_may_go),
+        trial_of_any_kernel("a_live_diagnosis_reads_the_kernels_log", the_log_is_read),
+    ]
 }
 
 /// What `status` says of a program.
@@ -60,5 +63,22 @@ fn a_cgroup_may_go(_: &Turn) -> anyhow::Result<()> {
     moves.verify()?;
     beside.verify()?;
     manager.stop()?.expect(0)?;
+    Ok(())
+}
+
+/// A program that needs more than its cgroup has is killed, which stands in the kernel's log alone.
+fn the_log_is_read(_: &Turn) -> anyhow::Result<()> {
+    const LIMIT: u64 = 16 << 20;
+    let group = Group::new()?;
+    group.limit(LIMIT)?;
+    if group.inside(|| Ok(Hold::start("--mib 64").is_ok()))? {
+        bail!("64 MiB fit into a cgroup of 16");
+    }
+    let found = hugewise(["diagnose", "--for", "2s", "--json"])?.json()?;
+    let killed = found["findings"].as_array().context("findings")?;
+    let killed = killed.iter().find(|one| one["cause"] == "oom_kills");
+    let killed = killed.with_context(|| format!("no kill is found: {found:#}"))?.to_string();
+    ensure!(killed.contains("hugewise-live-"), "its cgroup is not named: {killed}");
+    ensure!(killed.contains("seconds ago"), "its age is not: {killed}");
     Ok(())
 }

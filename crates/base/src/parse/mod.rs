@@ -20,6 +20,7 @@ pub mod id_map;
 pub mod irq_table;
 pub mod kallsyms;
 pub mod kernel_release;
+pub mod kmsg;
 pub mod loadavg;
 pub mod locks;
 pub mod maps;

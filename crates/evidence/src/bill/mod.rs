@@ -209,7 +209,7 @@ fn missing(facts: &Facts, walk_percent: Option<f64>) -> Vec<&'static str> {
             walk_percent.is_some() && !all_base_pages(facts),
             "speed under never: what walks would cost without the huge pages that there are",
         ),
-        (walk_percent.is_none(), "speed: nobody measured page walks (--walk-percent)"),
+        (walk_percent.is_none(), "speed: page walks were not measured (give --walk-percent)"),
     ];
     all.into_iter().filter(|(missing, _)| *missing).map(|(_, why)| why).collect()
 }

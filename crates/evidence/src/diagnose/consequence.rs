@@ -9,8 +9,15 @@ use super::explain;
 use super::finding::{Finding, order};
 use crate::table::table;
 
-static FOLLOWS: LazyLock<Vec<(Cause, Vec<Cause>)>> = LazyLock::new(|| {
+/// What follows from what, and the settings that let something happen.
+struct Relations {
+    follows: Vec<(Cause, Vec<Cause>)>,
+    settings: Vec<Cause>,
+}
+
+static RELATIONS: LazyLock<Relations> = LazyLock::new(|| {
     let rows = table!("consequences.tsv").rows();
+    let mut settings = Vec::new();
     let mut groups: BTreeMap<&str, Vec<Cause>> = BTreeMap::new();
     let mut follows = Vec::new();
     for row in &rows {
@@ -26,12 +33,23 @@ static FOLLOWS: LazyLock<Vec<(Cause, Vec<Cause>)>> = LazyLock::new(|| {
         match row.section {
             "groups" => _ = groups.insert(name, causes),
             "roots" => follows.push((cause(name), causes)),
-            _ => row.refuse("the section is neither groups nor roots"),
+            "settings" => {
+                settings.extend_from_slice(&causes);
+                follows.push((cause(name), causes));
+            }
+            _ => row.refuse("the section is neither groups nor roots nor settings"),
         }
     }
     follows.extend(explain::all::ALL.iter().map(|it| (it.cause, it.leads_to.to_vec())));
-    follows
+    Relations { follows, settings }
 });
+
+impl Cause {
+    /// Whether it is a setting that lets happen what it is reported with, not what comes of that.
+    pub fn is_setting(self) -> bool {
+        RELATIONS.settings.contains(&self)
+    }
+}
 
 /// The direct cause of a finding among others.
 fn cause_of(all: &[Finding], found: &Finding) -> Option<Cause> {
@@ -48,7 +66,7 @@ fn cause_of(all: &[Finding], found: &Finding) -> Option<Cause> {
     let here = |cause: Cause| all.iter().filter(mine).any(|f| f.cause == cause && enough(f));
     let leads =
         |(root, follow): &&(Cause, Vec<Cause>)| follow.contains(&found.cause) && here(*root);
-    FOLLOWS.iter().find(leads).map(|(root, _)| *root)
+    RELATIONS.follows.iter().find(leads).map(|(root, _)| *root)
 }
 
 /// Whether a finding is about a process of Redis or Valkey, or about no process.
@@ -120,6 +138,7 @@ mod tests {
         let rows = table!("consequences.tsv").rows();
         let (groups, roots): (Vec<_>, Vec<_>) =
             rows.iter().partition(|row| row.section == "groups");
+        assert!(rows.iter().any(|row| row.section == "settings"));
         for group in groups {
             let used =
                 |row: &&crate::table::Row| row.fields[1].split(' ').any(|it| it == group.fields[0]);
@@ -129,10 +148,11 @@ mod tests {
 
     #[test]
     fn no_cause_follows_from_itself() {
-        for (root, _) in FOLLOWS.iter() {
+        let follows = &RELATIONS.follows;
+        for (root, _) in follows {
             let (mut open, mut seen) = (vec![*root], Vec::new());
             while let Some(cause) = open.pop() {
-                let next = FOLLOWS.iter().filter(|(from, _)| *from == cause);
+                let next = follows.iter().filter(|(from, _)| *from == cause);
                 for follow in next.flat_map(|(_, all)| all.iter()) {
                     assert_ne!(follow, root, "a circle");
                     if !seen.contains(follow) {

@@ -112,3 +112,6 @@ missing! {
     TRACED "how long requests and waits take, as a histogram" "biolatency 10 1; runqlat 10 1";
     HOSTS "other machines of the group" "sar -A 1 60  # on each of them; give all files together";
 }
+
+/// Sources that show what any machine is short of, the most telling first.
+pub const OF_MACHINE: [Missing; 7] = [CPU, MEMINFO, DISKS, KERNEL_LOG, PAGING, PROCESSES, NETWORK];

@@ -40,7 +40,7 @@ pub use cause::{About, Cause, Severity};
 pub use context::{Context, Line};
 pub use finding::{Confidence, Finding, Level, Step, Unseen};
 pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
-pub use missing::RECORDED;
+pub use missing::{OF_MACHINE, RECORDED};
 pub use pressure::{Load, Pressure};
 pub use reading::Reading;
 pub use relate::{Ramp, ramp, rank_correlation};

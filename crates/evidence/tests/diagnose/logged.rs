@@ -162,3 +162,50 @@ fn limits_that_programs_run_into() {
     let text = chain(found(&of(FILES), "open_files"));
     assert_says(&text, &["2 times", "process (2210): 1,024 of 1,024 files open"]);
 }
+
+#[test]
+fn a_finding_rests_on_no_other_questions_lines() {
+    let log = "\
+[  100.000001] bash (812): drop_caches: 3
+[  160.000001] bash (812): drop_caches: 3
+[  220.000001] bash (812): drop_caches: 3
+[  300.000001] reader[18196]: segfault at 10 ip 0000 sp 00007f error 4 in reader[55+1000]
+[  301.000001] reader[18197]: segfault at 10 ip 0000 sp 00007f error 4 in reader[55+1000]
+";
+    let found = of_texts(&[("log.txt", log)]);
+    let dropped = found.findings.iter().find(|one| one.cause.about().key == "cache_dropped");
+    let values = dropped.expect("it is found").values();
+    assert!(!values.is_empty());
+    for value in values {
+        assert!(!value.text.contains("segfault"), "{}", value.text);
+    }
+}
+
+#[test]
+fn a_share_is_of_the_machine_and_not_of_a_list() {
+    // A list of two processes beside a machine with many times their faults.
+    let ticket = |faults: u32| {
+        format!(
+            "\
+Linux 6.1.0 (db1)  12/01/2026  _x86_64_  (8 CPU)
+
+10:00:01  CPU  %user  %nice  %system  %iowait  %steal  %idle
+10:00:02  all  20.00   0.00    60.00     0.00    0.00  20.00
+
+10:00:01  pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff
+10:00:02      0.00      0.00 4000000.00 0.00 2000.00 0.00 0.00 0.00 0.00
+
+10:00:01  UID  PID  minflt/s  majflt/s  VSZ  RSS  %MEM  Command
+10:00:02    0  812   {faults}.00  0.00  100000  90000  1.00  postgres
+10:00:02    0  813   1000.00  0.00  100000  90000  1.00  bash
+"
+        )
+    };
+    for (faults, share) in [(2893, None), (2_893_000, Some("postgres has 72 % of it"))] {
+        let found = of_texts(&[("ticket.txt", &ticket(faults))]);
+        let said = serde_json::to_string(&found).expect("JSON");
+        assert!(said.contains("4,000,000 page faults a second"), "{said}");
+        assert_eq!(said.contains("postgres has"), share.is_some(), "{said}");
+        assert!(share.is_none_or(|share| said.contains(share)), "{said}");
+    }
+}

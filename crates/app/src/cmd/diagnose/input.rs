@@ -8,6 +8,7 @@ use crate::say::Progress;
 use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::count::counted;
+use hugewise_collect::kernel_log;
 use hugewise_evidence::diagnose::Interval;
 use hugewise_evidence::recording::readers::capture::{Capture, sample};
 use hugewise_evidence::recording::{Builder, Foreign, LONG_BYTES, Recording, foreign, is_whole};
@@ -196,6 +197,12 @@ pub(super) fn watch(
     })?;
     drop(progress);
     servers.last_look(&mut builder);
+    // Who may not read it finds the command among what was not observed.
+    if let Ok(log) = kernel_log::read(root)
+        && builder.read("/dev/kmsg", format!("$ dmesg\n{log}").as_bytes()).is_err()
+    {
+        builder.input_problem("/dev/kmsg: left out: it is no text");
+    }
     Ok(builder.finish())
 }
 

@@ -22,7 +22,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
         Remedy::new(
             Reach::Program,
             "more workers that accept, or a shorter wait in those there are",
-            "ss -ltn",
+            "ss -lntp; ss -lxp",
             "Recv-Q near 0",
         ),
     ],

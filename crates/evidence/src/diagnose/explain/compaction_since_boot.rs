@@ -12,7 +12,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     how: "Compactions since boot and how many of them failed; pages that tasks scanned against \
           those of kswapd.",
     limits: &[],
-    leads_to: &[Cause::DefragAlways, Cause::ThpAlways],
+    leads_to: &[],
     remedies: &[
         Remedy::new(
             Reach::Look,

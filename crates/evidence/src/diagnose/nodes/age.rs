@@ -62,6 +62,7 @@ pub(super) fn is_old(cx: &Context<'_>, subject: &Subject) -> Option<bool> {
 /// An amount of time, in its usual unit.
 fn spoken(seconds: f64) -> String {
     let (amount, unit) = match seconds {
+        age if age < 120.0 => (age, "seconds"),
         age if age < 5400.0 => (age / 60.0, "minutes"),
         age if age < 172_800.0 => (age / 3600.0, "hours"),
         age => (age / 86_400.0, "days"),

@@ -525,15 +525,22 @@ fn seen_or_left(cx: &Context<'_>, counted: Evidence) -> Vec<Evidence> {
     }
 }
 
+/// The same of the whole machine, in the unit of `field`, where that is known.
+fn machine_total(cx: &Context<'_>, field: Field) -> Option<f64> {
+    let (value, factor) = match field {
+        Field::ProcSystem => (kernel_seconds(cx).ok(), 100.0),
+        Field::ProcMinorFaults => (cx.mean_of(Field::Faults).map(|seen| seen.value), 1.0),
+        _ => (None, 1.0),
+    };
+    value.map(|value| value * factor)
+}
+
 /// The program that has most of this, all of its processes together.
 pub(super) fn who(cx: &Context<'_>, field: Field) -> Option<Evidence> {
     let (name, seen, mut share) = super::pick::largest_program(cx, field)?;
     // Lists leave out what is small or short-lived: the largest of a list can be next to nothing.
-    if field == Field::ProcSystem
-        && let Ok(kernel) = kernel_seconds(cx)
-        && kernel > 0.0
-    {
-        share = share.min(seen.value / 100.0 / kernel);
+    if let Some(all) = machine_total(cx, field).filter(|all| *all > 0.0) {
+        share = share.min(seen.value / all);
     }
     if share * 100.0 < cx.limit(T::WhoShare) {
         return None;

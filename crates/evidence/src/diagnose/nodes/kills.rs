@@ -16,20 +16,26 @@ struct Kill {
     victim: Option<String>,
     limit: Option<f64>,
     size: Option<f64>,
+    /// Seconds since the last of them; infinite where nobody says.
+    age_s: f64,
 }
 
 /// Most names, and most limits, that are reported.
 const TOLD_MAX: usize = 4;
 
+/// The latest first.
 fn kills(cx: &Context<'_>, field: Field) -> Vec<Kill> {
     let all = cx.lines(field, |subject| matches!(subject, Subject::Kill { .. }));
     let kill = |line: Line| {
         let Subject::Kill { scope, limited, victim } = line.subject.clone() else { return None };
         let most = |field| cx.peak(field, &line.subject).map(|seen| seen.value);
         let (limit, size) = (most(Field::OomLimit), most(Field::OomVictim));
-        Some(Kill { line, scope, limited, victim, limit, size })
+        let age_s = age_s(cx, &line.subject).unwrap_or(f64::INFINITY);
+        Some(Kill { line, scope, limited, victim, limit, size, age_s })
     };
-    all.into_iter().filter_map(kill).collect()
+    let mut all: Vec<Kill> = all.into_iter().filter_map(kill).collect();
+    all.sort_by(|one, other| one.age_s.total_cmp(&other.age_s));
+    all
 }
 
 /// What a cluster or systemd tells beside the kernel's log are the same kills again, unless they
@@ -112,15 +118,16 @@ impl Kill {
 fn summary(cx: &Context<'_>, all: &[Kill]) -> Option<Evidence> {
     let first = all.first()?;
     let seen = cx.highest(&first.line)?;
-    let names: BTreeSet<String> = all.iter().map(Kill::named).collect();
-    let names: Vec<String> = names.into_iter().take(TOLD_MAX).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in all.iter().map(Kill::named) {
+        if names.len() < TOLD_MAX && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let killed: usize = all.iter().map(Kill::count).sum();
     let often = if killed > 1 { format!(", {killed} times") } else { String::new() };
     let lead = if killed > 1 { ", the last " } else { ", " };
-    let aged = all.iter().filter_map(|kill| Some((age_s(cx, &kill.line.subject)?, kill)));
-    let latest = least_by(aged, |(age, _)| *age);
-    let latest = latest.map_or(first, |(_, kill)| kill);
-    let when = ago(cx, &latest.line.subject, lead);
+    let when = ago(cx, &first.line.subject, lead);
     let source = cx.recording.source(seen.source);
     let logged = source.is_none_or(|source| source.kind == SourceKind::KernelLog);
     let text = match logged {

@@ -28,21 +28,18 @@ pub(super) fn worst(
     answers.reduce(worse).unwrap_or_else(|| Answer::unknown(&[missing]))
 }
 
-/// Yes where one of these says yes; no where one was answered.
+/// Yes where one of these says yes; no where one was answered. The evidence of a yes stands with
+/// the question that says it: no other one's finding rests on it.
 pub(super) fn any(answers: &[Answer], missing: Missing) -> Answer {
-    let first = |yes: bool| -> Vec<Evidence> {
-        let told = answers.iter().filter(|answer| answer.is_yes() == yes);
-        told.filter_map(|answer| answer.evidence.first().cloned()).collect()
-    };
     let yes = answers.iter().filter(|answer| answer.is_yes());
-    let evidence = first(false);
     if let Some(weight) = yes.map(|answer| answer.weight).reduce(f64::max) {
-        Answer::yes(weight, first(true))
-    } else if evidence.is_empty() {
-        Answer::unknown(&[missing])
-    } else {
-        Answer::no(evidence)
+        return Answer::yes(weight, Vec::new());
     }
+    let mut evidence = Vec::new();
+    for answer in answers {
+        evidence.extend(answer.evidence.first().cloned());
+    }
+    if evidence.is_empty() { Answer::unknown(&[missing]) } else { Answer::no(evidence) }
 }
 
 /// The last value of a server.

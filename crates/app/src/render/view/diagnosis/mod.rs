@@ -15,7 +15,8 @@ use crate::render::words::plain;
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{
-    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Missing, Step, Unseen, Verdict,
+    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Missing, OF_MACHINE, Step, Unseen,
+    Verdict,
 };
 use hugewise_evidence::recording::{Clock, Recording, SourceKind, Stamp};
 use std::fmt::Write;
@@ -30,6 +31,8 @@ const SOURCES_MAX: usize = 12;
 const DOING_MAX: usize = 4;
 /// Most missing observations that are listed.
 const MISSING_MAX: usize = 5;
+/// Most commands where nothing was found.
+const LACKING_MAX: usize = 4;
 
 /// Whether no question at all got an answer.
 pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
@@ -52,7 +55,8 @@ fn counts(found: &Diagnosis) -> (usize, usize, usize) {
     (count(Verdict::Yes), count(Verdict::No), count(Verdict::Unknown))
 }
 
-/// What would answer the questions left open, each command once.
+/// What would answer the questions left open, each command once, what is about the whole machine
+/// first.
 fn lacking(found: &Diagnosis) -> Vec<Missing> {
     let asked = found.hosts.iter().flat_map(|host| &host.tree);
     let mut all: Vec<Missing> = Vec::new();
@@ -61,6 +65,8 @@ fn lacking(found: &Diagnosis) -> Vec<Missing> {
             all.push(*missing);
         }
     }
+    let place = |missing: &Missing| OF_MACHINE.iter().position(|one| one == missing);
+    all.sort_by_key(|missing| place(missing).unwrap_or(OF_MACHINE.len()));
     all
 }
 
@@ -208,7 +214,11 @@ fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Pai
         out.push_str(&wrap("  when       ", &times));
     }
     if let Some(root) = finding.follows {
-        out.push_str(&wrap("  follows    ", &format!("from '{}'", root.about().title)));
+        let title = root.about().title;
+        out.push_str(&match finding.cause.is_setting() {
+            true => wrap("  lets       ", &format!("'{title}' happen")),
+            false => wrap("  follows    ", &format!("from '{title}'")),
+        });
     }
     let sure = format!("{}: {}", finding.confidence.level.label(), finding.confidence.reason);
     out.push_str(&wrap("  confidence ", &sure));
@@ -338,8 +348,9 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     if !lacking.is_empty() {
         let _ = writeln!(out, "To see more:");
     }
-    for missing in lacking.iter().take(6) {
-        let _ = writeln!(out, "  $ {}", missing.command);
+    for missing in lacking.iter().take(LACKING_MAX) {
+        out.push_str(&wrap("  ", missing.what));
+        let _ = writeln!(out, "    $ {}", missing.command);
     }
     let next = "If a service is slow all the same, 'hugewise lab limit URL' loads it until \
                 something is full, and says what.";
@@ -427,6 +438,28 @@ mod tests {
     fn a_file_server_s_disk() {
         let text = include_str!("../../../../../evidence/tests/recordings/made/002-nfs.txt");
         golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text, Detail::Full));
+    }
+
+    #[test]
+    fn a_setting_that_lets_it_happen_is_its_cause_and_mended_first() {
+        let stalls = |count: u32| format!("compact_stall {count}\ncompact_fail {}\n", count / 2);
+        let short = |defrag: &str| {
+            let text = format!(
+                "$ cat /sys/kernel/mm/transparent_hugepage/enabled\n[always] madvise never\n\
+                 $ cat /sys/kernel/mm/transparent_hugepage/defrag\n{defrag}\n\
+                 $ cat /proc/vmstat; sleep 10; cat /proc/vmstat\n{}{}",
+                stalls(100_000),
+                stalls(102_000)
+            );
+            shown("ticket.txt", &text, Detail::Short)
+        };
+        let always = short("[always] defer defer+madvise madvise never");
+        assert!(always.contains("because: WARNING THP and its defrag are 'always'"), "{always}");
+        assert!(always.contains("$ hugewise thp set defrag=defer+madvise"), "{always}");
+        assert!(!always.contains("MALLOC_CONF"), "{always}");
+        let advised = short("always defer defer+madvise [madvise] never");
+        assert!(!advised.contains("defrag are 'always'"), "{advised}");
+        assert!(advised.contains("MALLOC_CONF"), "{advised}");
     }
 
     #[test]

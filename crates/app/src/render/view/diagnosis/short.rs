@@ -4,7 +4,7 @@ use super::parts::{head, when};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_base::escape::printable;
-use hugewise_evidence::diagnose::{Diagnosis, Evidence, Finding, Ground, Reach, Remedy, Severity};
+use hugewise_evidence::diagnose::{Diagnosis, Evidence, Finding, Ground, Reach, Severity};
 use std::fmt::Write;
 
 /// Most findings that are told with their values; of the others the title is.
@@ -27,9 +27,17 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
         let aside = finding.severity == Severity::Note && index > 0;
         if root && index < TOLD_MAX && !aside {
             push_values(out, finding);
-            push_steps(out, finding, paint);
+            let group = &found.findings[index + 1..];
+            push_steps(out, finding, is_let_happen(finding, group), paint);
         }
     }
+}
+
+/// Whether a setting of the machine that was found lets it happen.
+fn is_let_happen(finding: &Finding, behind: &[Finding]) -> bool {
+    let group = behind.iter().take_while(|other| other.follows.is_some());
+    let mut settings = group.filter(|other| other.cause.is_setting());
+    settings.any(|setting| setting.follows == Some(finding.cause))
 }
 
 /// How to see more than the answer.
@@ -43,7 +51,11 @@ pub(super) fn push_more(out: &mut String, paint: Paint) {
 fn push_head(out: &mut String, finding: &Finding, named: bool, paint: Paint) {
     let host = finding.host.as_deref().filter(|_| named).map(printable);
     let host = host.map_or_else(String::new, |host| format!("{host}: "));
-    let follows = finding.follows.map_or("", |_| "  and so: ");
+    let follows = match finding.follows {
+        None => "",
+        Some(_) if finding.cause.is_setting() => "  because: ",
+        Some(_) => "  and so: ",
+    };
     let first = format!("{follows}{} ", head(finding, paint));
     out.push_str(&wrap(&first, &format!("{host}{}", finding.title)));
     if finding.follows.is_none()
@@ -68,11 +80,18 @@ fn said(evidence: &Evidence) -> String {
     format!("{ground}{}{source}", printable(&evidence.text))
 }
 
-/// The first step that only looks, and the first that mends.
-fn push_steps(out: &mut String, finding: &Finding, paint: Paint) {
-    let looks = |remedy: &&Remedy| remedy.reach == Reach::Look;
-    let look = finding.remedies.iter().find(looks);
-    let mend = finding.remedies.iter().find(|remedy| !looks(remedy));
+/// The first step that only looks, and the first that mends: the setting that lets it happen, where
+/// one was found.
+fn push_steps(out: &mut String, finding: &Finding, is_let_happen: bool, paint: Paint) {
+    let (mut look, mut mend) = (None, None);
+    for remedy in &finding.remedies {
+        match remedy.reach {
+            Reach::Look => look = look.or(Some(remedy)),
+            Reach::Machine if is_let_happen => mend = mend.or(Some(remedy)),
+            _ if !is_let_happen => mend = mend.or(Some(remedy)),
+            _ => {}
+        }
+    }
     for (index, remedy) in look.into_iter().chain(mend).take(STEPS_MAX).enumerate() {
         let first = if index == 0 { "  do    " } else { "        " };
         out.push_str(&wrap(first, remedy.what));

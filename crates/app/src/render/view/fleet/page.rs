@@ -163,7 +163,8 @@ fn push_finding(out: &mut String, row: &Row) {
     }
     facts.push(("sure", row.confidence.label().to_owned()));
     if let Some(cause) = row.follows {
-        facts.push(("follows from", escape(cause.about().title)));
+        let relation = if row.cause.is_setting() { "lets happen" } else { "follows from" };
+        facts.push((relation, escape(cause.about().title)));
     }
     facts.push(("recording", format!("<span class=\"path\">{}</span>", foreign(&row.recording))));
     for (name, text) in facts {

@@ -31,7 +31,7 @@ use self::sample::{Header, Sample};
 use self::stacks::Stacks;
 use super::storage::Mounts;
 use crate::recording::base_page::SizeSource;
-use crate::recording::{Builder, Protocol, SocketState, SourceKind};
+use crate::recording::{Builder, Field, Protocol, SocketState, SourceKind, Subject};
 use hugewise_base::parse::tcp_table::Row;
 use hugewise_base::parse::unix_diag::Listener;
 use hugewise_base::units::Bytes;
@@ -163,6 +163,8 @@ impl Capture {
             ticks_per_s: header.ticks_per_s,
             page_bytes: header.page_bytes,
         };
+        // The monotonic clock is that of the kernel's log, too.
+        now.state(Field::Uptime, &Subject::Machine, header.monotonic_ns as f64 / 1e6);
         cpu::read(&mut files, &mut now);
         memory::read(&mut files, &mut now);
         disk::read(&mut files, &mut now);
