@@ -12,7 +12,7 @@ use crate::running::{self, Until};
 use crate::service::Service;
 use crate::settings::{self, OwnedSettings, Settings};
 use crate::sink::{FileSink, Lines};
-use crate::summary::{self, Ending, Rehearsal};
+use crate::summary::{self, Ending, Rehearsal, SettingChange};
 use crate::{abandoned, signals};
 use anyhow::Context;
 use hugewise_base::count::counted;
@@ -30,7 +30,7 @@ use hugewise_linux::{machine, priority};
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::engine::{Manager, Sink, Wake, World};
 use hugewise_manager::guarantee::{self, Guarantee};
-use hugewise_manager::ownership;
+use hugewise_manager::ownership::{self, WantedSetting};
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::record::{self, Record};
 use hugewise_manager::replay::Recorder;
@@ -238,7 +238,8 @@ fn finish(manager: &Manager, mut sink: FileSink, why: &str, options: &Options, e
     let missed = guarantee.is_some_and(|guarantee| !guarantee.reached);
     let code = if failed || blind || missed { exit::PARTIAL } else { exit::OK };
     let rehearsal = (sink.dry_run || manager.mode() == Mode::Observe).then(|| Rehearsal {
-        settings: (manager.mode() != Mode::Observe).then(|| rehearsed(manager, options)),
+        settings: (manager.mode() != Mode::Observe)
+            .then(|| rehearsed(manager, options, &sink.settings)),
         lock_share_percent: manager.config().controller.lock_share_percent,
     });
     let ending = Ending {
@@ -252,18 +253,22 @@ fn finish(manager: &Manager, mut sink: FileSink, why: &str, options: &Options, e
     Ended { summary, status, guarantee, code }
 }
 
-/// The settings that a run that changes nothing would have changed, each with both values.
-fn rehearsed(manager: &Manager, options: &Options) -> Vec<String> {
+/// The settings that a run that changes nothing would have changed: at its start, and later because
+/// of the state of memory.
+fn rehearsed(manager: &Manager, options: &Options, settings: &Settings) -> Vec<SettingChange> {
     let root = Root::at(&options.root);
-    let wanted = match options.keep_settings {
-        true => Ok(Vec::new()),
-        false => wanted_settings(&root, manager.config(), manager.mode()),
+    let mut wanted = match options.keep_settings {
+        true => Vec::new(),
+        false => wanted_settings(&root, manager.config(), manager.mode()).unwrap_or_default(),
     };
-    let changes = wanted.unwrap_or_default().into_iter().filter_map(|want| {
-        let now = trail::value(&root, &want.file).ok().filter(|now| *now != want.value)?;
-        Some(format!("/{}: {now} -> {}", want.file, want.value))
-    });
-    changes.collect()
+    wanted.extend_from_slice(settings.withheld());
+    let mut changes = Vec::new();
+    for WantedSetting { file, value: to, why } in wanted {
+        if let Some(from) = trail::value(&root, &file).ok().filter(|from| *from != to) {
+            changes.push(SettingChange { file, from, to, why });
+        }
+    }
+    changes
 }
 
 /// What begins, what is changed meanwhile, and how it ends.

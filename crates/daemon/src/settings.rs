@@ -105,15 +105,19 @@ pub(crate) struct Settings {
     now: Vec<ownership::WantedSetting>,
     /// Of these, those that somebody else has changed.
     foreign: BTreeSet<String>,
+    /// What would have been written because of the state of memory, at any time of a dry run.
+    withheld: Vec<ownership::WantedSetting>,
 }
 
 impl Settings {
-    pub(crate) const fn new(
-        owned: Option<OwnedSettings>,
-        kept: bool,
-        switch: Option<String>,
-    ) -> Self {
-        Self { owned, kept, switch, now: Vec::new(), foreign: BTreeSet::new() }
+    pub(crate) fn new(owned: Option<OwnedSettings>, kept: bool, switch: Option<String>) -> Self {
+        let (now, foreign, withheld) = (Vec::new(), BTreeSet::new(), Vec::new());
+        Self { owned, kept, switch, now, foreign, withheld }
+    }
+
+    /// What would have been written because of the state of memory, the latest of each file.
+    pub(crate) fn withheld(&self) -> &[ownership::WantedSetting] {
+        &self.withheld
     }
 
     /// Writes what the mode wants at this moment, and puts back what it does not want any more.
@@ -143,7 +147,11 @@ impl Settings {
         };
         let new: Vec<_> = wanted.iter().filter(is_new).cloned().collect();
         match &mut self.owned {
-            None => rehearse(&new, journal),
+            None => {
+                rehearse(&new, journal);
+                self.withheld.retain(|old| new.iter().all(|want| want.file != old.file));
+                self.withheld.extend(new);
+            }
             Some(owned) => {
                 for want in &new {
                     if let Err(error) = owned.take(std::slice::from_ref(want), journal) {

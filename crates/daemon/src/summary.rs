@@ -14,6 +14,10 @@ const NOBODY_GIVES_BACK: &str = "From now on nobody gives back what these region
     program frees a part of it: leave 'hugewise manage' running for that, or run 'hugewise manage \
     --give-back --once' later.\n";
 
+/// After a rehearsal.
+const NEXT: &str = "Nothing was changed. The same command without '--dry-run' does it; with '--pid \
+    PID --once' for one program only.\n";
+
 /// Of a run in mode `observe`.
 const OWNS_NONE: &str = "Mode 'observe' has no settings of its own: '--dry-run' names those that \
     another mode changes.\n";
@@ -32,12 +36,22 @@ fn guaranteed(guarantee: &Guarantee) -> String {
     )
 }
 
+/// A setting of the kernel that would be changed.
+#[derive(Debug)]
+pub(crate) struct SettingChange {
+    /// Below the root.
+    pub(crate) file: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) why: &'static str,
+}
+
 /// What a run that changes nothing would have done.
 #[derive(Debug)]
 pub(crate) struct Rehearsal {
-    /// Settings of the kernel that it would have changed, one to a line; `None`: in mode `observe`,
-    /// which owns none.
-    pub(crate) settings: Option<Vec<String>>,
+    /// Settings of the kernel that it would have changed; `None`: in mode `observe`, which owns
+    /// none.
+    pub(crate) settings: Option<Vec<SettingChange>>,
     /// The part of a program's time for which its lock may be held, percent.
     pub(crate) lock_share_percent: f64,
 }
@@ -73,10 +87,16 @@ impl Rehearsal {
             None => text.push_str(OWNS_NONE),
             Some([]) => text.push_str("Would change no setting of the kernel.\n"),
             Some(settings) => {
-                text.push_str("Would change these settings, and put them back at its end:\n");
-                settings.iter().for_each(|line| text.extend(["  ", line, "\n"]));
+                text.push_str(
+                    "Would change these settings of the whole machine, and put them back at its \
+                     end:\n",
+                );
+                for SettingChange { file, from, to, why } in settings {
+                    let _ = writeln!(text, "  /{file}\n    {from} -> {to}: {why}");
+                }
             }
         }
+        text.push_str(NEXT);
         text
     }
 }
@@ -95,14 +115,14 @@ pub(crate) struct Ending<'a> {
 }
 
 /// How much of a program is huge, of all that it has, and why the rest is not.
-fn program(target: &TargetStatus, geometry: Geometry) -> String {
+fn program(target: &TargetStatus, rehearsed: bool, geometry: Geometry) -> String {
     let name = target.name.escape_debug();
     let percent = target.huge.0 as f64 * 100.0 / target.rss.0.max(1) as f64;
     let mut text = format!(
         "  {} {name}: {} of its {} are huge, {percent:.0} %.",
         target.pid, target.huge, target.rss
     );
-    if let Some(coverage) = target.coverage_percent() {
+    if let Some(coverage) = target.coverage_percent().filter(|_| !rehearsed) {
         let _ = write!(text, " Of the {} that can be: {coverage:.0} %.", target.eligible);
     }
     text.push('\n');
@@ -133,22 +153,25 @@ pub(crate) fn text(status: &ManagerStatus, ending: &Ending<'_>) -> String {
     match &ending.rehearsal {
         Some(rehearsal) => text += &rehearsal.text(status, ending.geometry),
         None => {
-            let _ = writeln!(
-                text,
-                "Promoted {} ({}), split {} which gave back {} ({}, {}).",
-                counted(status.promoted, "region", "regions"),
-                ending.geometry.regions(status.promoted),
-                status.demoted,
-                status.freed,
-                counted(status.warm_ups, "warm-up", "warm-ups"),
-                counted(status.failed, "failed call", "failed calls")
-            );
+            let promoted = counted(status.promoted, "region", "regions");
+            let size = ending.geometry.regions(status.promoted);
+            let _ = write!(text, "Promoted {promoted} ({size})");
+            if status.demoted > 0 {
+                let split = counted(status.demoted, "region", "regions");
+                let _ = write!(text, ", split {split}, which gave back {}", status.freed);
+            }
+            if status.failed > 0 {
+                let failed = counted(status.failed, "call failed", "calls failed");
+                let _ = write!(text, "; {failed}");
+            }
+            text.push_str(".\n");
         }
     }
     if ending.once && status.promoted > 0 {
         text.push_str(NOBODY_GIVES_BACK);
     }
-    text.extend(status.targets.iter().map(|target| program(target, ending.geometry)));
+    let rehearsed = ending.rehearsal.is_some();
+    text.extend(status.targets.iter().map(|target| program(target, rehearsed, ending.geometry)));
     for alone in status.left_alone.iter().take(5) {
         let (means, remedy) = alone.reason.text();
         let name = alone.name.escape_debug();
@@ -186,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_the_whole_program() {
-        let text = program(&redis(), Geometry::X86_64);
+        let text = program(&redis(), false, Geometry::X86_64);
         assert!(text.contains("176.0 MiB of its 1.2 GiB are huge, 14 %."), "{text}");
         assert!(text.contains("10.0 MiB are pages of files"), "{text}");
         assert!(text.contains("small: 4 regions (8.0 MiB) below_threshold: "), "{text}");
@@ -198,13 +221,21 @@ mod tests {
             Manager::new(Config::default(), Mode::Observe, Selection { named: None }, Ns(0));
         let mut status = status::manager(&manager, true, Ns(0));
         status.targets.push(redis());
-        let settings = Some(vec!["/sys/kernel/x: always -> madvise".to_owned()]);
+        let change = SettingChange {
+            file: "sys/kernel/x".into(),
+            from: "always".into(),
+            to: "madvise".into(),
+            why: "a test",
+        };
+        let settings = Some(vec![change]);
         let rehearsal = Some(Rehearsal { settings, lock_share_percent: 1.5 });
         let (why, geometry) = ("nothing is left to do", Geometry::X86_64);
         let ending = Ending { why, once: true, guarantee: None, rehearsal, geometry };
         let said = text(&status, &ending);
         assert!(said.contains("Would promote 66 regions (132.0 MiB), in about 4 s "), "{said}");
-        assert!(said.contains("\n  /sys/kernel/x: always -> madvise\n"), "{said}");
+        assert!(said.contains("\n  /sys/kernel/x\n    always -> madvise: a test\n"), "{said}");
         assert!(!said.contains("Promoted"), "{said}");
+        // What can be and what would be promoted are no figures of one sentence.
+        assert!(!said.contains("that can be"), "{said}");
     }
 }

@@ -7,7 +7,7 @@ pub use load::aimed;
 use super::kind::{Kind, More, Start, Value};
 use super::kinds::Params;
 use super::metric::Better;
-use super::spec::{ADVISABLE, Advise, Experiment, MetricSpec, Variant, Workload};
+use super::spec::{ADVISABLE, Advise, Experiment, MetricSpec, Quick, Variant, Workload};
 use super::{kinds, metric, settings};
 use hugewise_base::size;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,6 +128,9 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
 
 fn hurry(experiment: &mut Experiment, faults: &mut Vec<String>) {
     let quick = experiment.quick.clone();
+    if quick == Quick::default() {
+        faults.push("--quick: the file has no [quick], which says what to run less of".into());
+    }
     if let Some(repetitions) = quick.repetitions {
         experiment.stop.repetitions = repetitions;
         experiment.stop.max_repetitions = 0;

@@ -87,7 +87,7 @@ const showMachine = (told) => {
     tile("memory in use", amount(used), "of " + amount(machine.mem_total)),
     tile("anonymous memory", amount(machine.anon), percent(machine.huge_percent) + " of it huge"),
     tile("fragmentation (FMFI)", unknown(machine.fmfi) ? "?" : machine.fmfi.toFixed(2), "0: whole, 1: in pieces"),
-    tile("free huge blocks", unknown(machine.free_huge) ? "?" : String(machine.free_huge)),
+    tile("free huge blocks", unknown(machine.free_huge) ? "?" : String(machine.free_huge), "whole: a huge page fits"),
     tile("waiting for memory", unknown(psi) ? "?" : psi.toFixed(1) + " %", "of the time (PSI)"),
     ...pools,
   );
@@ -109,7 +109,9 @@ const showManager = (told) => {
   box.replaceChildren(head);
   if (!manager) {
     box.append(element("p", "No manager runs."));
-    box.append(start("Start one", "hugewise manage", "hugewise"));
+    const rehearsal = element("p", "See what one would do with ", "soft");
+    rehearsal.append(element("code", "sudo hugewise manage --dry-run --once"), element("span", "."));
+    box.append(rehearsal, start("Start one", "hugewise manage", "hugewise"));
   } else {
     const doing = manager.paused ? "paused" : manager.dry_run ? "a dry run" : "acting";
     box.append(element("p", "Mode " + manager.mode + ", " + doing + ": " + manager.promoted +

@@ -3,6 +3,7 @@
 use crate::cli::{DaemonArgs, Global, STATE_DIR};
 pub(crate) use crate::control::Verb;
 use crate::output::Output;
+use crate::render::view::status::NONE_RUNS;
 use crate::{abandoned, control, exit};
 use hugewise_linux::root::Root;
 use hugewise_manager::status::SCHEMA;
@@ -29,7 +30,7 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
 /// Said where no manager answers.
 fn absent(global: &Global, args: &DaemonArgs) -> String {
     let left = abandoned::sentence(&Root::at(&global.root), Path::new(STATE_DIR));
-    let next = left.unwrap_or_else(|| "'hugewise manage' starts one".to_owned());
+    let next = left.unwrap_or_else(|| NONE_RUNS.to_owned());
     format!("no manager is running (none answers in {}); {next}", args.run_dir.display())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cli::{Global, ManageArgs, ModeArg, duration, pids};
 use crate::output::Output;
+use crate::render::text;
 use hugewise_daemon::manage;
 use hugewise_daemon::options::Options;
 use hugewise_experiment::settings;
@@ -17,7 +18,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
         }
         return Output::json(&json, ended.code);
     }
-    Ok(Output::text(ended.summary + "\n", ended.code))
+    Ok(Output::text(text::wrapped(&ended.summary), ended.code))
 }
 
 fn options(global: &Global, args: &ManageArgs) -> anyhow::Result<Options> {

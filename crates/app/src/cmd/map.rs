@@ -61,7 +61,8 @@ pub(crate) fn run(global: &Global, pid: u32, args: &MapArgs) -> anyhow::Result<O
     }
     let fits = text::columns().saturating_sub(PLACE).min(CELLS);
     let width = args.width.unwrap_or(fits).clamp(1, 4096);
-    let style = Style { paint: paint(global), charset: charset(), width };
+    let (paint, charset) = (paint(global), charset());
+    let style = Style { paint, charset, width, legend_first: false };
     Ok(Output::text(map::render(&map, style), code))
 }
 

@@ -20,6 +20,9 @@ use hugewise_manager::ownership::OWNER;
 use hugewise_manager::thp_settings;
 use std::time::Duration;
 
+/// Ends what a dry run shows, which reads like what was done.
+const PLAN: &str = "Nothing was changed (--dry-run): that is what would happen.\n";
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
@@ -80,7 +83,8 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let undone = undone.map(|what| command(what.escape_debug().to_string())).unwrap_or_default();
     let settings: String = steps.iter().map(|step| format!("{step}\n")).collect();
     let pools = pools.as_ref().map(text).unwrap_or_default();
-    let done = undone + &settings + &pools + &stays;
+    let plan = if args.settings.dry_run { PLAN } else { "" };
+    let done = undone + &settings + &pools + plan + &stays;
     Ok(Output::text(done, code))
 }
 
@@ -137,7 +141,7 @@ pub(super) fn said(
     }
     let mut text = text(done);
     if args.dry_run {
-        text += "Nothing was changed (--dry-run): that is what would happen.\n";
+        text += PLAN;
     }
     Ok(Output::text(text, code))
 }

@@ -98,6 +98,16 @@ pub(crate) fn wrap_at(first: &str, text: &str, most: usize) -> String {
     out
 }
 
+/// Each line wrapped behind its own indent.
+pub(crate) fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let words = line.trim_start();
+        out.push_str(&wrap(&line[..line.len() - words.len()], words));
+    }
+    out
+}
+
 /// The first `most` of some texts, and how many more there are.
 pub(crate) fn listed(texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let more = texts.len().saturating_sub(most);

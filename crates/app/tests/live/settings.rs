@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial_of_any_kernel("revert_is_refused_while_a_manager_runs", revert_is_refused),
         trial_of_any_kernel("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
         trial("never_is_a_refusal", never_is_a_refusal),
+        trial("a_rehearsal_names_every_setting_that_changes", a_rehearsal_names_every_setting),
         trial_of_any_kernel("thp_set_is_put_back_by_thp_revert", thp_set_and_revert),
         trial_of_any_kernel("thp_set_is_put_back_by_revert_all", revert_all_undoes_thp_set),
         trial_of_any_kernel("a_damaged_trail_is_no_clean_state", a_damaged_trail),
@@ -298,4 +299,24 @@ fn read_only_sys_is_an_error(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let status = once(&scratch, hold.pid(), "")?.json()?;
     is_covered(&mut hold, &status)
+}
+
+/// Also those that change only while it runs.
+fn a_rehearsal_names_every_setting(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let hold = Hold::start(&format!("--mib {MIB}"))?;
+    let args = format!("--pid {} --once {FAST}", hold.pid());
+    let rehearsed = Manage::new(&scratch, &format!("{args} --dry-run")).text().run()?.expect(0)?;
+    ensure!(rehearsed.out.contains("Nothing was changed"), "{}", rehearsed.out);
+    Manage::new(&scratch, &args).run()?.expect(0)?;
+    let records = journal(&scratch)?;
+    let changed = records.iter().filter(|record| record["record"] == "setting");
+    let changed = changed.filter(|record| record["to"].is_string() && record["why"] != "put back");
+    let files: Vec<&str> = changed.filter_map(|record| record["file"].as_str()).collect();
+    ensure!(!files.is_empty(), "nothing was changed: {records:?}");
+    for file in files {
+        ensure!(rehearsed.out.contains(file), "'{file}' is not in {}", rehearsed.out);
+    }
+    Ok(())
 }

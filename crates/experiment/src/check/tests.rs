@@ -1,6 +1,6 @@
 use super::*;
 use crate::metric::Better;
-use crate::spec::Manage;
+use crate::spec::{Manage, Quick};
 
 fn sample() -> Experiment {
     let text = r#"{
@@ -55,6 +55,10 @@ fn quick_is_less_of_the_same() {
     let checked = check(sample(), true).expect("no fault");
     assert_eq!(checked.experiment.stop.repetitions, 2);
     assert_eq!((checked.params.len(), checked.params[0].memory_mib()), (1, Some(8)));
+    // Asked of a file that does not say of what, it would run everything.
+    let experiment = Experiment { quick: Quick::default(), ..sample() };
+    let said = check(experiment, true).expect_err("a fault");
+    assert!(said[0].contains("no [quick]"), "{said:?}");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn free_blocks(root: &Root) -> Finding {
         Some(fmfi) => {
             let free = buddyinfo::free_blocks_at_or_above(&zones, order);
             let size = Size(geometry.huge.0);
-            Finding::with(format!("{free} free {size} blocks, FMFI {fmfi:.2}"))
+            Finding::with(format!("{free} free {size} blocks, fragmentation (FMFI) {fmfi:.2}"))
         }
         None => Finding::unknown("/proc/buddyinfo names no free memory"),
     }
@@ -237,7 +237,9 @@ fn compaction(root: &Root) -> Finding {
 fn memory_pressure(root: &Root) -> Finding {
     match root.read_text("proc/pressure/memory") {
         Ok(text) => match pressure::parse(&text).value.some {
-            Some(some) => Finding::with(format!("some avg10 {:.2} %", some.avg10)),
+            Some(some) => {
+                Finding::with(format!("programs wait {:.2} % of the time (some avg10)", some.avg10))
+            }
             None => Finding::unknown("/proc/pressure/memory could not be understood"),
         },
         // Built in and switched off, the file opens and reading it says so.

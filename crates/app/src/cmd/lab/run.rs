@@ -36,7 +36,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs, text: String) -> anyhow::R
     let own = || setup::directory(name, args.which.quick);
     let directory = args.output.clone().unwrap_or_else(own);
     if args.trials.dry_run {
-        return setup::tell(global, &prepared, &directory, exit::OK);
+        return setup::tell(global, &prepared, &directory, exit::OK, "");
     }
     let found = Store::at(&directory).plan()?;
     let mut plan = match &found {

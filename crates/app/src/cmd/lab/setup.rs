@@ -1,13 +1,14 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
 use super::prepare::{Prepared, prepare};
-use crate::cli::{Global, LabSetupArgs};
+use crate::cli::{Global, LabExperiment, LabSetupArgs};
 use crate::output::{Output, refused};
 use crate::render::text::wrap;
 use crate::say::note;
 use crate::{config, exit};
 use anyhow::Context;
 use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
 use hugewise_experiment::kinds::Params;
 use hugewise_experiment::settings;
 use hugewise_lab::engine::duration;
@@ -30,7 +31,15 @@ pub(super) fn run(global: &Global, args: &LabSetupArgs, text: String) -> anyhow:
     let partial = !prepared.missing.is_empty() || !prepared.without.is_empty();
     let code = if partial { exit::PARTIAL } else { exit::OK };
     let name = &prepared.checked.experiment.name;
-    tell(global, &prepared, &directory(name, args.which.quick), code)
+    tell(global, &prepared, &directory(name, args.which.quick), code, &next(&args.which))
+}
+
+/// The command that runs it.
+fn next(which: &LabExperiment) -> String {
+    let quick = if which.quick { " --quick" } else { "" };
+    let more = !which.variant.is_empty() || !which.workload.is_empty();
+    let more = if more || which.repetitions.is_some() { ", with the same options" } else { "" };
+    format!("Run it: 'hugewise lab run {}{quick}'{more}.\n", printable(&which.experiment))
 }
 
 /// Writes the file, where that is wanted: before anything else, as what cannot be run as it is has
@@ -49,12 +58,13 @@ pub(super) fn directory(name: &str, quick: bool) -> PathBuf {
     Path::new("hugewise-lab").join(format!("{name}{quick}"))
 }
 
-/// Says what would be done; the directory is where the results would be.
+/// Says what would be done, and what comes next; the directory is where the results would be.
 pub(super) fn tell(
     global: &Global,
     prepared: &Prepared,
     directory: &Path,
     code: u8,
+    next: &str,
 ) -> anyhow::Result<Output> {
     let time = time(prepared, directory);
     if global.json {
@@ -73,7 +83,7 @@ pub(super) fn tell(
         });
         return Output::json(&json, code);
     }
-    Ok(Output::text(text(prepared, &managers(prepared)?, &time), code))
+    Ok(Output::text(text(prepared, &managers(prepared)?, &time) + next, code))
 }
 
 /// How long all runs would take.

@@ -50,7 +50,7 @@ pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
         text += &checked(check, paint);
     }
     for why in &bill.missing {
-        text += &paint.dim(&wrap("not told: ", why));
+        text += &paint.dim(&wrap("unknown: ", why));
     }
     for problem in &answer.problems {
         text += &paint.warn(&wrap("not read: ", &printable(problem)));
@@ -76,6 +76,7 @@ fn line([way, memory, stalls, speed]: [String; 4]) -> String {
 const fn name(way: Way) -> &'static str {
     match way {
         Way::Hugetlb => "HugeTLB",
+        Way::Worth => "hugewise",
         other => other.name(),
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn text(record: &Map<String, Value>) -> String {
 fn named(name: &str, value: &Value, parts: &mut Vec<String>) {
     match value {
         Value::Null => {}
+        Value::String(text) if text.is_empty() => {}
         Value::Object(members) => {
             for (key, member) in members {
                 named(&format!("{name}.{key}"), member, parts);

@@ -17,8 +17,8 @@ const HEADS: [&str; 6] = ["when, UTC", "before", "after", "change", "what follow
 pub(crate) fn text(found: &Stages, paint: Paint) -> String {
     let mut out = String::new();
     let row = |cells: &[String; 6]| {
-        let [at, before, after, change, follows, proof] = cells;
-        let end = format!("{}  {}  {proof}", left(change, 18), left(follows, 16));
+        let [at, before, after, change, follows, _] = cells;
+        let end = format!("{}  {follows}", left(change, 18));
         format!("  {}{}{}  {end}", left(at, 18), right(before, 10), right(after, 10))
     };
     for ((subject, goal), stages) in found.goals() {
@@ -28,7 +28,9 @@ pub(crate) fn text(found: &Stages, paint: Paint) -> String {
         out += &paint.bold(&wrap("", &format!("{goal} of {}", printable(subject))));
         out += &(paint.dim(&row(&HEADS.map(str::to_owned))) + "\n");
         for stage in stages {
-            out += &(row(&cells(stage)) + "\n");
+            let cells = cells(stage);
+            out += &(row(&cells) + "\n");
+            out += &paint.dim(&wrap("    proof: ", &cells[5]));
         }
     }
     if found.stages.is_empty() {
@@ -133,8 +135,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("served_per_s of http://s/"), "{text}");
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(words(lines[2]), "2026-11-30 00:00 - 300 as it is as expected 0.json");
-        assert_eq!(words(lines[3]), "2026-12-01 00:00 300 1000 gateway moved as expected 1.json");
+        assert_eq!(words(lines[2]), "2026-11-30 00:00 - 300 as it is as expected");
+        assert_eq!(words(lines[3]), "proof: 0.json");
+        assert_eq!(words(lines[4]), "2026-12-01 00:00 300 1000 gateway moved as expected");
+        assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
         assert!(text.contains("left out: line 4"), "{text}");
     }
 

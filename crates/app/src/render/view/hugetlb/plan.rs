@@ -132,7 +132,7 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
     for (name, bytes, pages) in rows {
         // Rounding up happens here, and shows.
         let exact = bytes.0 % demand.page_bytes.0.max(1) == 0;
-        let about = if exact { "" } else { ", up" };
+        let about = if exact { "" } else { ", rounded up" };
         let sum = format!("{} / {size}{about}", short(bytes));
         let wide = sum.chars().count();
         let term = (term_columns() + 22).saturating_sub(wide + indent.len());

@@ -34,6 +34,8 @@ pub(crate) struct Style {
     pub(crate) charset: Charset,
     /// Cells a line.
     pub(crate) width: usize,
+    /// Whether what the glyphs mean stands above them: on a screen of which the end is not seen.
+    pub(crate) legend_first: bool,
 }
 
 /// The picture as text.
@@ -43,6 +45,9 @@ pub(crate) fn render(map: &Map, style: Style) -> String {
     let title = format!("{}: a cell is {}", paint.bold(&map.title()), map.geometry.huge);
     let mut out = text::wrap("", &title);
     out.push_str(&text::wrap("", &all.about_all()));
+    if style.legend_first {
+        out.push_str(&legend(map, style));
+    }
     for (number, mapping) in map.drawn() {
         out.push('\n');
         out.push_str(&mapping_lines(number, mapping, map.geometry, style));
@@ -52,7 +57,9 @@ pub(crate) fn render(map: &Map, style: Style) -> String {
         out.push_str(&format!("\n{}", text::wrap("", none)));
     }
     out.push('\n');
-    out.push_str(&legend(map, style));
+    if !style.legend_first {
+        out.push_str(&legend(map, style));
+    }
     out.extend(map.rest().map(|rest| text::wrap("", &rest)));
     for note in &map.notes {
         out.push_str(&text::wrap("note: ", note));
@@ -250,7 +257,7 @@ pub(crate) mod tests {
     }
 
     fn plain(charset: Charset) -> Style {
-        Style { paint: Paint::plain(), charset, width: 64 }
+        Style { paint: Paint::plain(), charset, width: 64, legend_first: false }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What `hugewise status` says about a running manager.
 
 use crate::render::colour::Paint;
-use crate::render::view::status::parts::heading;
+use crate::render::view::status::parts::{NONE_RUNS, heading};
 use crate::render::view::status::values::{ManagerState, View};
 use crate::render::{number, text};
 use hugewise_base::count::counted;
@@ -21,13 +21,12 @@ const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a hug
 const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from earlier scans \
                              (needs CAP_SYS_ADMIN to see page frames)";
 
-/// The section; one line where no manager runs.
+/// The section; a sentence where no manager runs.
 pub(super) fn render(view: &View, paint: Paint) -> String {
     let manager = match &view.manager {
         ManagerState::Running(manager) => manager,
         ManagerState::Absent { left } if left.is_empty() => {
-            let note = "none is running here: 'hugewise manage' starts one";
-            return heading("MANAGER", note, paint);
+            return heading("MANAGER", &format!("none is running here: {NONE_RUNS}"), paint);
         }
         ManagerState::Absent { left } => {
             let mut out = heading("MANAGER", "none is running here", paint);

@@ -12,6 +12,7 @@ mod summary;
 pub(crate) mod values;
 
 use self::fields::{Field, TARGET};
+pub(crate) use self::parts::NONE_RUNS;
 use self::parts::{cell, heading};
 pub(crate) use self::values::{ManagerState, Occupant, View};
 use crate::render::colour::Paint;

@@ -5,6 +5,10 @@ use crate::render::text;
 use crate::render::view::status::fields::{Field, Kind};
 use hugewise_manager::status::TargetStatus;
 
+/// What to do where no manager runs.
+pub(crate) const NONE_RUNS: &str =
+    "'hugewise manage --dry-run --once' shows what one would do, 'hugewise manage' starts it";
+
 /// The title of a section.
 pub(super) fn heading(title: &str, note: &str, paint: Paint) -> String {
     if note.is_empty() {

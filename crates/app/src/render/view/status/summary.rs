@@ -2,6 +2,7 @@
 
 use crate::render::number;
 use crate::render::view::status::manager::sentence;
+use crate::render::view::status::parts::NONE_RUNS;
 use crate::render::view::status::values::{ManagerState, View};
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
@@ -73,7 +74,7 @@ fn absent(view: &View) -> String {
             let could = Bytes(regions.saturating_mul(view.geometry.huge.0));
             format!(
                 "No manager runs, and none has left a setting changed. {could} of the programs \
-                 below could be huge: run 'hugewise manage'."
+                 below could be huge: {NONE_RUNS}."
             )
         }
     }

@@ -4,6 +4,7 @@ use super::palette::Palette;
 use super::values::{CpuSplit, PastAt, Shown};
 use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
+use crate::render::view::status::NONE_RUNS;
 use crate::render::view::status::values::{Machine, ManagerState};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
@@ -24,9 +25,9 @@ pub(super) fn lines(shown: &Shown, columns: u16, palette: Palette) -> Vec<Line<'
     let machine = &shown.view.machine;
     let mut lines = vec![
         title(shown, columns),
-        cpu(shown, palette),
-        memory(machine, palette),
-        rates(machine, palette),
+        cpu(shown, columns, palette),
+        memory(machine, columns, palette),
+        rates(machine, columns, palette),
         manager(shown, columns, palette),
     ];
     if let Some(at) = &shown.past {
@@ -44,7 +45,7 @@ fn past(past: &PastAt, columns: u16, palette: Palette) -> Line<'static> {
         None => (format!("{place}, {} to {} UTC", past.first, past.last), palette.warn()),
     };
     let room = usize::from(columns).saturating_sub(8);
-    line("History", vec![(fit(&said, room), style)])
+    line("History", columns, vec![(fit(&said, room), style)])
 }
 
 fn title(shown: &Shown, columns: u16) -> Line<'static> {
@@ -55,20 +56,29 @@ fn title(shown: &Shown, columns: u16) -> Line<'static> {
 }
 
 /// A label, and pairs of a name and a value.
-fn line(label: &str, parts: Vec<(String, Style)>) -> Line<'static> {
+/// What does not fit whole into `columns` is left out, and `~` says so: half a number is another
+/// number.
+fn line(label: &str, columns: u16, parts: Vec<(String, Style)>) -> Line<'static> {
+    let mut room = usize::from(columns).saturating_sub(9);
     let mut spans = vec![Span::styled(format!("{label:<8}"), Palette::bold())];
     for (text, style) in parts {
+        let wide = width(&text);
+        if wide > room {
+            spans.push(Span::raw("~"));
+            break;
+        }
+        room = room.saturating_sub(wide + 2);
         spans.push(Span::styled(text, style));
         spans.push(Span::raw("  "));
     }
     Line::from(spans)
 }
 
-fn cpu(shown: &Shown, palette: Palette) -> Line<'static> {
+fn cpu(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
     let plain = Style::new();
     let label = shown.cpus.map_or("CPU".to_owned(), |cpus| counted(cpus as u64, "CPU", "CPUs"));
     let Some(CpuSplit { user, system, interrupts, iowait, steal, idle }) = shown.cpu else {
-        return line(&label, vec![("?".to_owned(), plain)]);
+        return line(&label, columns, vec![("?".to_owned(), plain)]);
     };
     let high = |value: f64, limit: f64| if value >= limit { palette.bad() } else { plain };
     let parts = vec![
@@ -79,14 +89,14 @@ fn cpu(shown: &Shown, palette: Palette) -> Line<'static> {
         (format!("steal {steal:.0}%"), high(steal, 10.0)),
         (format!("idle {idle:.0}%"), plain),
     ];
-    line(&label, parts)
+    line(&label, columns, parts)
 }
 
 fn known(bytes: Option<Bytes>) -> String {
     bytes.map_or("?".to_owned(), short)
 }
 
-fn memory(machine: &Machine, palette: Palette) -> Line<'static> {
+fn memory(machine: &Machine, columns: u16, palette: Palette) -> Line<'static> {
     let plain = Style::new();
     let huge = machine.huge_percent().map_or("?".to_owned(), percent);
     let stalls = machine.psi_some_avg10;
@@ -100,6 +110,7 @@ fn memory(machine: &Machine, palette: Palette) -> Line<'static> {
     };
     line(
         "Memory",
+        columns,
         vec![
             (known(machine.mem_total), plain),
             (format!("available {}", known(machine.mem_available)), plain),
@@ -112,7 +123,7 @@ fn memory(machine: &Machine, palette: Palette) -> Line<'static> {
 }
 
 /// What happens in a second.
-fn rates(machine: &Machine, palette: Palette) -> Line<'static> {
+fn rates(machine: &Machine, columns: u16, palette: Palette) -> Line<'static> {
     let plain = Style::new();
     let seconds = machine.watched.map(|watched| watched.as_s()).filter(|seconds| *seconds > 0.0);
     let rate = |name: &str| {
@@ -128,13 +139,14 @@ fn rates(machine: &Machine, palette: Palette) -> Line<'static> {
     let mode = machine.thp.map_or("?", ThpMode::name);
     line(
         "THP",
+        columns,
         vec![
             (mode.to_owned(), plain),
+            (format!("free blocks {blocks}"), plain),
             (format!("faults {}", said("thp_fault_alloc")), plain),
             (format!("made {}", said("thp_collapse_alloc")), plain),
             (format!("split {}", said("thp_split_page")), plain),
             (format!("stalls {}", said("compact_stall")), stalls),
-            (format!("free blocks {blocks}"), plain),
         ],
     )
 }
@@ -147,12 +159,12 @@ fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
             let text = "none; one that was killed left settings: 'hugewise revert'".to_owned();
             (text, palette.bad())
         }
-        ManagerState::Absent { .. } => ("none: 'hugewise manage' starts one".to_owned(), plain),
+        ManagerState::Absent { .. } => (format!("none: {NONE_RUNS}"), plain),
         ManagerState::Elsewhere { role, holder } => (role.sentence(holder), plain),
         ManagerState::Unknown => ("unknown".to_owned(), palette.warn()),
     };
     let rest = usize::from(columns).saturating_sub(10);
-    line("Manager", vec![(fit(&text, rest), style)])
+    line("Manager", columns, vec![(fit(&text, rest), style)])
 }
 
 fn running(manager: &ManagerStatus, palette: Palette) -> (String, Style) {

@@ -52,7 +52,8 @@ fn map_lines(shown: &Shown, columns: u16) -> Vec<Line<'static>> {
         MapPane::Refused(why) => plain(&wrap_at("", &printable(why), usize::from(columns))),
         MapPane::ManagerState(seen) => {
             let width = usize::from(columns.saturating_sub(PLACE).min(CELLS_MAX)).max(1);
-            let style = map::Style { paint: Paint::plain(), charset: map::Charset::Ascii, width };
+            let (paint, charset) = (Paint::plain(), map::Charset::Ascii);
+            let style = map::Style { paint, charset, width, legend_first: true };
             plain(&map::render(seen, style))
         }
     }

@@ -268,3 +268,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_figure_of_the_head_is_cut() {
+    let mut shown = shown();
+    shown.view.machine.free_huge = Some(2479);
+    for counter in &mut shown.view.machine.counters {
+        counter.delta = Some(123_456_789);
+    }
+    for columns in [100, 80] {
+        let screen = screen(&shown, &mut Ui::default(), (columns, 24));
+        let head = screen.lines().find(|line| line.starts_with("THP")).expect("the line");
+        assert!(head.contains("free blocks 2479") || head.ends_with('~'), "{head}");
+        for part in head.split("  ").filter(|part| part.contains("/s")) {
+            assert!(part.ends_with("/s"), "{head}");
+        }
+    }
+}
