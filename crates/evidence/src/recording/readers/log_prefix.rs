@@ -100,8 +100,9 @@ pub(super) fn is_logged(before: &str) -> bool {
     {
         return true;
     }
-    // What somebody quotes in a sentence.
-    let quoted = before.strip_suffix(['"', '\'', '`']);
+    // What somebody quotes in a sentence, which has no date at its beginning.
+    let dated = before.split_whitespace().next().is_some_and(has_time);
+    let quoted = before.strip_suffix(['"', '\'', '`']).filter(|_| !dated);
     if quoted.is_some_and(|rest| rest.ends_with(char::is_whitespace)) {
         // An exception that has the message as its argument: `Unix.Unix_error "..."`.
         let last = before.split_whitespace().rev().nth(1).unwrap_or_default();
