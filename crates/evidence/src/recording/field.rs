@@ -48,6 +48,7 @@ fields_of_programs! {
 
     // Counts by vector and CPU: /proc/interrupts, /proc/softirqs.
     IrqCount "irq.count" Count SinceBoot "interrupts since boot";
+    AcpiEvents "acpi.events" Count SinceBoot "times that an event of firmware came since boot";
     SoftirqCount "softirq.count" Count SinceBoot "soft interrupts since boot";
     IrqRate "irq.vector_per_s" PerSecond Average "interrupts of one vector";
     SoftirqRate "softirq.vector_per_s" PerSecond Average "soft interrupts of one vector";

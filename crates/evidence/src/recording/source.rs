@@ -74,6 +74,7 @@ kinds! {
     ProcVmstat "/proc/vmstat";
     Interrupts "/proc/interrupts";
     Softirqs "/proc/softirqs";
+    AcpiEvents "/sys/firmware/acpi/interrupts";
     Softnet "/proc/net/softnet_stat";
     Syscalls "strace -c and perf trace -s";
     Buddyinfo "/proc/buddyinfo";

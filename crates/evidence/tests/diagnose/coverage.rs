@@ -18,6 +18,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("memory.fork_refused", "No", "as hugetlb.refused"),
     ("server.trouble", "No", "as hugetlb.refused"),
     ("heap.exhausted", "No", "as hugetlb.refused"),
+    ("memory.own_limit", "No", "as hugetlb.refused"),
     ("server.fsync", "No", "as hugetlb.refused"),
     ("server.workers", "No", "as hugetlb.refused"),
     ("files.watches", "No", "as hugetlb.refused"),

@@ -26,11 +26,13 @@ mod hugetlb_refused;
 mod hugetlb_sigbus;
 mod inotify_limit;
 mod kernel_warned;
+mod kernel_worker;
 mod kswapd_spins;
 mod long_waits;
 mod memory_pinned;
 mod memory_unlisted;
 mod metadata_lock;
+mod own_limit;
 mod pool_waits;
 mod prelude;
 mod process_grows;
@@ -88,6 +90,7 @@ macro_rules! explained {
             container_full ContainerFull "container_full",
             cluster_node ClusterNode "cluster_node",
             process_in_kernel ProcessInKernel "process_in_kernel",
+            kernel_worker KernelWorker "kernel_worker",
             fsync_late FsyncLate "fsync_late",
             worker_limit WorkerLimit "worker_limit",
             inotify_limit InotifyLimit "inotify_limit",
@@ -103,6 +106,7 @@ macro_rules! explained {
             waits_for_disk WaitsForDisk "waits_for_disk",
             disk_damaged DiskDamaged "disk_damaged",
             heap_exhausted HeapExhausted "heap_exhausted",
+            own_limit OwnLimit "own_limit",
             gc_live GcLive "gc_live_set",
             gc.dump GcDump "gc_dump",
             gc.behind GcBehind "gc_behind",

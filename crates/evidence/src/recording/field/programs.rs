@@ -103,6 +103,8 @@ macro_rules! fields_of_programs {
     FsyncTime "data.fsync_ms" Milliseconds Event "an fsync of the log";
     ServerLate "server.late" Count Event "requests that took the server too long";
     HeapErrors "heap.errors" Count Event "times that a program found its heap full";
+    OwnLimit "memory.own_limit" Count Event "times that a program reached its own limit of memory";
+    OwnLimitBytes "memory.own_limit_bytes" Bytes Event "a program's own limit of memory";
     MemoryAlarm "server.memory_alarm" Count Event "times that it stopped its clients for memory";
     PoolFullLogged "pool.full_logged" Count Event "times that it had no worker or connection left";
     PoolLimit "pool.limit" Count Event "most workers or connections that it may have";
