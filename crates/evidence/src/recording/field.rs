@@ -213,6 +213,7 @@ fields_of_programs! {
     DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
     DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
+    Reclaimable "disk.reclaimable_bytes" Bytes Instant "space that nothing uses any more";
     NoSpace "disk.no_space" Count Event "times that no space was left on a device";
     SmartReplaced "smart.replaced" Count SinceBoot "blocks that the disk replaced, over its life";
     SmartFailed "smart.failed" Count Event "tests that a disk did not pass";

@@ -87,6 +87,7 @@ kinds! {
     OtherLog "log of a program";
     Kubectl "kubectl";
     Docker "docker inspect and events";
+    DockerSpace "docker system df";
     Limits "/proc/PID/limits";
     Auditctl "auditctl -s";
     Ps "ps";

@@ -51,12 +51,14 @@ fn each_mechanism_is_found_and_its_likeness_is_not() {
 /// Counts since boot name a suspect, and no more.
 #[test]
 fn counts_since_boot_are_a_note() {
-    const SUSPECTS: [(&str, &str); 5] = [
+    const SUSPECTS: [(&str, &str); 7] = [
         ("damaged-since-boot", "link_errors"),
         ("space-that-df-does-not-miss", "filesystem_full"),
         ("since-boot", "compaction_since_boot"),
         ("table-of-connections-full", "conntrack_full"),
         ("locks-in-a-circle", "kernel_warned"),
+        ("note-deleted-files-held", "space_held"),
+        ("note-builds-kept", "space_held"),
     ];
     for (name, suspect) in SUSPECTS {
         let (text, _) = cases().find(|(text, _)| text.0 == name).expect("a case");

@@ -46,6 +46,7 @@ mod serial_requests;
 mod server_trouble;
 mod socket_memory;
 mod sockets;
+mod space_held;
 mod split_pending;
 mod statement_locks;
 mod statement_slow;
@@ -105,6 +106,7 @@ macro_rules! explained {
             socket_memory SocketMemory "socket_memory",
             waits_for_disk WaitsForDisk "waits_for_disk",
             disk_damaged DiskDamaged "disk_damaged",
+            space_held SpaceHeld "space_held",
             heap_exhausted HeapExhausted "heap_exhausted",
             own_limit OwnLimit "own_limit",
             gc_live GcLive "gc_live_set",

@@ -21,6 +21,7 @@ pub mod controller;
 mod diskstats;
 mod docker;
 mod dstat;
+mod error_chain;
 pub mod ethtool;
 pub mod failures;
 mod free;
@@ -215,6 +216,7 @@ formats![
         },
         kube::begins,
     ),
+    (|line| line.begins("E") && line.any(":"), error_chain::begins),
     (statements::may, statements::begins),
     (
         |line| {
