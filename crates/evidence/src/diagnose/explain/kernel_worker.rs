@@ -5,8 +5,8 @@ use super::prelude::*;
 pub(super) const EXPLANATION: Explanation = Explanation {
     cause: Cause::KernelWorker,
     severity: Severity::Warning,
-    title: "A worker of the kernel takes most of a CPU: a driver or firmware gives it work all the \
-            time",
+    title: "A worker of the kernel takes most of a CPU: a driver, firmware or a file system has \
+            work for it all the time",
     id: "kernel.worker",
     question: "Does a worker of the kernel take most of a CPU?",
     how: "CPU of kworker/CPU:ID+QUEUE and irq/NUMBER-DEVICE in lists of processes; the name behind \

@@ -24,7 +24,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
             Reach::Program,
             "ask for less at once: smaller results and batches, buffers that are given back, \
              fewer classes made at run time",
-            "jcmd PID GC.class_stats  # SET max_bytes_before_external_group_by = 1000000000",
+            "jcmd PID VM.classloader_stats  # SET max_bytes_before_external_group_by = 1000000000",
             "the message does not come again",
         ),
         Remedy::new(
