@@ -67,6 +67,11 @@ fn documents_and_help_are_plain() {
 }
 
 #[test]
+fn jargon_has_a_link() {
+    check(&[".md"], english::unexplained_words);
+}
+
+#[test]
 fn nothing_is_unfinished() {
     let endings = [".rs", ".sh", ".toml", "Makefile"];
     check(&endings, limits::unfinished);

@@ -108,7 +108,7 @@ pub struct HugetlbApplyArgs {
     after_help = "Without options it compares with the plan that 'apply' left; with a FILE, \
 what pools hold with the segments there.\n\n\
 Exit codes: 0 everything is as planned, 3 something is not, 5 something \
-cannot be told, 1 error, 2 usage."
+is unknown, 1 error, 2 usage."
 )]
 pub struct HugetlbVerifyArgs {
     /// What was planned for, where it was not applied from --state-dir

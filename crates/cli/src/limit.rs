@@ -33,7 +33,7 @@ pub struct LimitArgs {
     #[arg(long, default_value_t = 64, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub connections: u32,
-    /// A served rate answers 99 % of its requests within so many milliseconds
+    /// A served rate answers 99 % of its requests within this number of milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub p99_ms: Option<u64>,
     /// Where the result goes (default: hugewise-limit.json, and with --check or --json nowhere)

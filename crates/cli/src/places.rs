@@ -1,4 +1,4 @@
-//! Directories, unless told otherwise.
+//! Directories, unless others are given.
 
 pub use hugewise_base::owner::STATE_DIR;
 

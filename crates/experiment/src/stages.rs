@@ -82,7 +82,7 @@ impl Stage {
                 Verdict::Accepted => "accepted",
                 Verdict::Refuted { .. } => "refuted",
                 Verdict::Harmful { .. } => "harmful",
-                Verdict::NotTold { .. } => "not told",
+                Verdict::Undecided { .. } => "undecided",
             };
             let goal = tried.effects.first();
             let of = (verdicts.name.as_str(), verdicts.goal.as_str());

@@ -64,8 +64,9 @@ pub enum Verdict {
         /// What the guard said.
         bound: String,
     },
-    /// The trials cannot tell.
-    NotTold {
+    /// The trials do not decide it.
+    #[serde(rename = "not_told")]
+    Undecided {
         /// Why.
         why: String,
     },
@@ -193,7 +194,7 @@ fn verdict(hypothesis: &Hypothesis, records: &[Record], effects: &[Effect]) -> V
         match problems.last() {
             Some(Outcome::Guarded { bound }) => return Verdict::Harmful { bound: bound.clone() },
             Some(Outcome::Failed { error }) => {
-                return Verdict::NotTold { why: format!("its trials failed: {error}") };
+                return Verdict::Undecided { why: format!("its trials failed: {error}") };
             }
             Some(Outcome::Done) | None => {}
         }
@@ -213,10 +214,10 @@ fn verdict(hypothesis: &Hypothesis, records: &[Record], effects: &[Effect]) -> V
     match open {
         // What was worst for users is not among the values.
         None if ended > 0 => {
-            Verdict::NotTold { why: format!("the guard ended {ended} of its trials") }
+            Verdict::Undecided { why: format!("the guard ended {ended} of its trials") }
         }
         None => Verdict::Accepted,
-        Some(effect) => Verdict::NotTold { why: why_open(effect) },
+        Some(effect) => Verdict::Undecided { why: why_open(effect) },
     }
 }
 

@@ -174,7 +174,7 @@ pub struct Controller {
     /// Own CPU while promoting, in percent of one core. A fifth of it comes on top for listing and
     /// planning. Default 5.
     pub cpu_percent: f64,
-    /// So many seconds' worth of it may be used at once, after as long without any: a program is
+    /// This many seconds' worth of it may be used at once, after as long without any: a program is
     /// huge at once that starts on a quiet machine. Half of what lies beyond one second is kept for
     /// users on which little was spent lately. Default 10, at which 500 ms make 2 GiB of base pages
     /// huge (`docs/measurements.md#defaults-by-choice`).
@@ -268,7 +268,7 @@ pub struct Select {
     pub min_anon_bytes: Bytes,
     /// What happens to a process that no rule matches. Default manage.
     pub default: RuleAction,
-    /// At most so many processes are managed at once: one user after the other gets a place, for
+    /// At most this many processes are managed at once: one user after the other gets a place, for
     /// the largest program first. Default 256: the daemon keeps up to three files open for each.
     pub max_targets: usize,
 }
@@ -376,7 +376,7 @@ pub struct Settings {
     /// trail. Default true.
     pub own: bool,
     /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher, of 512 base pages: where a
-    /// huge page has more, so many times as many. Default 51 = 512 x (1 - 0.90). Where khugepaged
+    /// huge page has more, as many times more. Default 51 = 512 x (1 - 0.90). Where khugepaged
     /// makes smaller sizes, too (Linux 7.3), 0 is written, unless this is 511.
     pub max_ptes_none: u32,
     /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that

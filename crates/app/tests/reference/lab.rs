@@ -77,7 +77,7 @@ const KEYS: &[(&str, &str)] = &[
     ),
     (
         "stop.max_minutes",
-        "no further repetition is begun once all runs together took so many minutes",
+        "no further repetition is begun once all runs together took this many minutes",
     ),
     ("stop.error_rate", "chance that any difference is claimed where there is none"),
     ("settle.still_s", "MemAvailable and khugepaged's counters stood still for so long, ..."),

@@ -74,7 +74,7 @@ fn few_or_unlike_trials_tell_nothing() {
     let few: Vec<Record> = trials(5, (0.4, 0.0), 1.0, 5).into_iter().take(6).collect();
     let (thp, pool) = verdicts(&few);
     let is_open = |verdict: &Verdict, word: &str| match verdict {
-        Verdict::NotTold { why } => why.contains(word),
+        Verdict::Undecided { why } => why.contains(word),
         _ => false,
     };
     assert!(is_open(&thp, "so few trials"), "{thp:?}");
@@ -102,7 +102,7 @@ fn what_the_guard_ends_twice_is_no_remedy() {
         one.outcome = Outcome::Failed { error: "no such program".into() };
     }
     let (_, pool) = verdicts(&failing);
-    assert!(matches!(pool, Verdict::NotTold { why } if why.contains("no such program")));
+    assert!(matches!(pool, Verdict::Undecided { why } if why.contains("no such program")));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_the_guard_ended_once_is_not_accepted() {
     let one = records.iter_mut().filter(|one| one.variant == "thp").nth(1).expect("tried");
     one.outcome = Outcome::Guarded { bound: "p99 is 3 s".into() };
     let (thp, _) = verdicts(&records);
-    assert!(matches!(&thp, Verdict::NotTold { why } if why.contains("guard ended 1")), "{thp:?}");
+    assert!(matches!(&thp, Verdict::Undecided { why } if why.contains("guard ended 1")), "{thp:?}");
 }
 
 #[test]

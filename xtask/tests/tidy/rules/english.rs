@@ -5,7 +5,8 @@ use super::{Problem, TextFile};
 use xtask::density::{banned_words, comments};
 
 /// Words that no document and no help text has.
-const OF_DOCUMENTS: [&str; 6] = ["whoever", "whom", "goes on", "go on", "lies in", "lie in"];
+const OF_DOCUMENTS: [&str; 8] =
+    ["whoever", "whom", "so many", "told", "goes on", "go on", "lies in", "lie in"];
 
 /// Crates whose comments have none of [`xtask::density::BANNED`] any more.
 const CLEAN: [&str; 2] = ["crates/evidence/", "crates/lab/"];
@@ -39,9 +40,35 @@ pub(crate) fn odd_words(file: &TextFile) -> Vec<Problem> {
     found
 }
 
+/// Words of this project and of papers that a reader cannot know.
+const JARGON: [&str; 3] = ["FMFI", "`ingens`", "`worth`"];
+
+/// A document for users that uses one has a link to where it is explained.
+pub(crate) fn unexplained_words(file: &TextFile) -> Vec<Problem> {
+    let is_how_to = file.path == "README.md" || file.path.starts_with("docs/how-to/");
+    if !is_how_to || file.text.contains("glossary.md") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(file.text.lines()) {
+        for word in JARGON.iter().filter(|word| line.contains(**word)) {
+            let text = format!("'{word}' without a link to docs/glossary.md in this file");
+            found.push(Problem::new(&file.path, number, text));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jargon_has_a_link_to_the_glossary() {
+        let file = |text: &str| TextFile { path: "docs/how-to/top.md".into(), text: text.into() };
+        assert_eq!(unexplained_words(&file("a\nFMFI 0.2 in `ingens`\n")).len(), 2);
+        assert!(unexplained_words(&file("FMFI ([terms](../glossary.md))")).is_empty());
+    }
 
     #[test]
     fn whole_words_are_found_in_what_users_read() {

@@ -45,7 +45,7 @@ pub(super) fn tell(global: &Global, directory: &Path) -> anyhow::Result<Output> 
 
 /// Partial where trials are left, or one hypothesis cannot be told.
 fn code(verdicts: &Verdicts) -> u8 {
-    let open = |verdict: &Verdict| matches!(verdict, Verdict::NotTold { .. });
+    let open = |verdict: &Verdict| matches!(verdict, Verdict::Undecided { .. });
     let partial = verdicts.left > 0 || verdicts.hypotheses.iter().any(|one| open(&one.verdict));
     if partial { exit::PARTIAL } else { exit::OK }
 }

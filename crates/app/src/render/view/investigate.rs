@@ -59,7 +59,7 @@ pub(crate) fn text(verdicts: &Verdicts, paint: Paint) -> String {
         let painted = match tried.verdict {
             Verdict::Accepted => paint.good(&padded),
             Verdict::Harmful { .. } => paint.bad(&padded),
-            Verdict::Refuted { .. } | Verdict::NotTold { .. } => paint.warn(&padded),
+            Verdict::Refuted { .. } | Verdict::Undecided { .. } => paint.warn(&padded),
         };
         let said = format!("{}: {}", tried.name, printable(&tried.because));
         let _ =
@@ -97,7 +97,7 @@ const fn word(verdict: &Verdict) -> &'static str {
         Verdict::Accepted => "ACCEPTED",
         Verdict::Refuted { .. } => "REFUTED",
         Verdict::Harmful { .. } => "HARMFUL",
-        Verdict::NotTold { .. } => "NOT TOLD",
+        Verdict::Undecided { .. } => "UNDECIDED",
     }
 }
 
@@ -148,7 +148,7 @@ fn lines(tried: &Tried) -> Vec<String> {
         Verdict::Harmful { bound } => {
             all.push(format!("The guard ended its trials: {}.", printable(bound)));
         }
-        Verdict::NotTold { why } => all.push(format!("Not to be told: {}.", printable(why))),
+        Verdict::Undecided { why } => all.push(format!("Undecided: {}.", printable(why))),
         Verdict::Accepted | Verdict::Refuted { .. } => {}
     }
     if tried.guarded > 0 && !matches!(tried.verdict, Verdict::Harmful { .. }) {

@@ -194,7 +194,7 @@ pub(super) fn machine(joined: &Joined, paint: Paint) -> String {
     }
     let compared = counted(joined.compared as u64, "quantity", "quantities");
     match (joined.moved.is_empty() && joined.events.is_empty(), joined.compared) {
-        (_, 0) => line("Moved", "not to be told: too few samples in slow or in calm times"),
+        (_, 0) => line("Moved", "unknown: too few samples in slow or in calm times"),
         (true, _) => line("Moved", &format!("none of {compared} that were compared")),
         (false, _) => line(
             "",
