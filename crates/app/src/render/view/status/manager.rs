@@ -52,7 +52,7 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
         regions(manager.promoted),
         manager.withheld,
         counted(manager.failed, "call", "calls"),
-        counted(manager.warm_ups, "warm-up", "warm-ups")
+        counted(manager.warm_ups, "warm-up", "warm-ups (in thp_fault_alloc, too)")
     );
     out.push_str(&line("Promoted", &promoted));
     let each = manager.targets.iter().any(|target| target.limit.is_some());
