@@ -11,6 +11,7 @@ pub mod count;
 pub mod errno;
 pub mod escape;
 pub mod exit;
+pub mod format;
 pub mod named;
 pub mod owner;
 pub mod parse;

@@ -9,6 +9,7 @@ mod lists;
 mod source;
 
 use anyhow::Context;
+use hugewise_base::format::Format;
 use hugewise_console::exit;
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
@@ -22,6 +23,10 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeString, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+/// The format of a configuration, and the key at the top of a file that names its version. A file
+/// without it is of the first one.
+const FORMAT: Format = Format { what: "the configuration", version: 1 };
+const VERSION: &str = "version";
 /// Where the configuration is unless `--config` names a file.
 const DIRECTORY: &str = "/etc/hugewise";
 /// Most faults that are shown: whoever has more knows what to do.
@@ -183,6 +188,13 @@ impl Merge {
             let name = key.get_ref().as_ref();
             let Some(value) = values.get(name) else { continue };
             let (start, place) = (key.span().start, place.get_ref());
+            if name == VERSION {
+                if let Err(why) = version(value) {
+                    // The rest of it may mean anything.
+                    return self.fault(vec![text.error(start, why).to_string()]);
+                }
+                continue;
+            }
             match self.lists.iter_mut().find(|list| list.name == name) {
                 Some(list) => {
                     let faults = list.file(text, start, (value, place));
@@ -310,6 +322,14 @@ impl Merge {
             None => (exit::ERROR, said.to_owned()),
         }
     }
+}
+
+/// Whether this program knows the version that a file names.
+fn version(value: &Value) -> Result<(), String> {
+    let named = value.as_integer().and_then(|number| u32::try_from(number).ok());
+    let named = named.filter(|number| *number > 0);
+    let named = named.ok_or("'version' is a number from 1 on: that of the configuration's form")?;
+    FORMAT.check(named).map_err(|later| later.to_string())
 }
 
 /// The name of the origin of a rule or a hint.

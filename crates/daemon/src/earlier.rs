@@ -3,6 +3,7 @@
 //! It is a help and no promise: what cannot be read or written, or is of an earlier boot, is left
 //! out, and its waste is then of unknown use.
 
+use hugewise_base::format::Format;
 use hugewise_base::units::Ns;
 use hugewise_console::say::note;
 use hugewise_linux::root::Root;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// The file in the state directory; it contains addresses, and nobody but its owner enters there.
 const FILE: &str = "made.json";
-/// Version of its contents.
-const SCHEMA: u32 = 1;
+/// The format of its contents.
+const FORMAT: Format = Format { what: "what an earlier manager made huge", version: 1 };
 /// It is written this often while something changes, and at the end.
 const INTERVAL: Ns = Ns::s(60);
 /// More than the places of a manager hold.
@@ -68,7 +69,7 @@ impl Keeper {
         if made == self.written {
             return;
         }
-        let stored = Stored { schema: SCHEMA, boot_id: self.boot_id.clone(), made };
+        let stored = Stored { schema: FORMAT.version, boot_id: self.boot_id.clone(), made };
         // A disk that is full takes nothing from anybody but a later manager's knowledge.
         if let Ok(bytes) = serde_json::to_vec(&stored)
             && save::write(&self.path, &bytes).is_ok()
@@ -86,7 +87,8 @@ fn read(path: &Path) -> anyhow::Result<Option<Stored>> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     let stored: Stored = serde_json::from_slice(&bytes)?;
-    Ok((stored.schema == SCHEMA).then_some(stored))
+    FORMAT.check(stored.schema)?;
+    Ok(Some(stored))
 }
 
 #[cfg(test)]
@@ -120,7 +122,8 @@ mod tests {
     #[test]
     fn another_boot_and_damage_are_nothing_known() {
         let dir = Scratch::new();
-        let stored = Stored { schema: SCHEMA, boot_id: Some("x".into()), made: state().made() };
+        let stored =
+            Stored { schema: FORMAT.version, boot_id: Some("x".into()), made: state().made() };
         let other = serde_json::to_vec(&stored).expect("JSON");
         for bytes in [&other[..], b"{", b"", b"{\"schema\":1}", &other[..other.len() / 2]] {
             save::write(&dir.join(FILE), bytes).expect("written");

@@ -1,6 +1,8 @@
 //! Files of one JSON value a line, to which a line is added before each change.
 
+use hugewise_base::format::{FIRST, Format};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
@@ -29,6 +31,43 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
         }
     }
     Ok(entries)
+}
+
+/// A value with the version of its format, as one object.
+#[derive(Debug, Serialize)]
+pub struct Versioned<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+impl<'a, T> Versioned<'a, T> {
+    /// Of the version that this program writes.
+    pub const fn new(format: Format, value: &'a T) -> Self {
+        Self { schema: format.version, value }
+    }
+}
+
+/// The version of a line.
+#[derive(Debug, Deserialize)]
+struct Version {
+    #[serde(default = "first")]
+    schema: u32,
+}
+
+const fn first() -> u32 {
+    FIRST
+}
+
+/// As [`parse`], of lines that name their version.
+///
+/// # Errors
+/// As [`parse`], and where a line is of a later version.
+pub fn parse_versioned<T: DeserializeOwned>(bytes: &[u8], format: Format) -> io::Result<Vec<T>> {
+    for line in parse::<Version>(bytes)? {
+        format.check(line.schema).map_err(io::Error::other)?;
+    }
+    parse(bytes)
 }
 
 /// Takes a torn last line away, and ends one that lacks its line feed only: the next one would be
@@ -75,6 +114,25 @@ mod tests {
             let error = parse::<u32>(bad).expect_err("damaged").to_string();
             assert!(error.contains("is damaged"), "{error}");
         }
+    }
+
+    #[test]
+    fn lines_of_a_later_version_are_refused_whole() {
+        const FORMAT: Format = Format { what: "a list", version: 2 };
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Item {
+            a: u32,
+        }
+        let mut written =
+            serde_json::to_vec(&Versioned::new(FORMAT, &Item { a: 7 })).expect("JSON");
+        written.push(b'\n');
+        let read = |bytes: &[u8]| parse_versioned::<Item>(bytes, FORMAT);
+        assert_eq!(read(&written).expect("its own"), [Item { a: 7 }]);
+        let first = read(b"{\"a\":1}\n{\"schema\":1,\"a\":2,\"b\":3}\n").expect("earlier ones");
+        assert_eq!(first, [Item { a: 1 }, Item { a: 2 }]);
+        // Its other keys may mean anything, or be missing.
+        let error = read(b"{\"a\":1}\n{\"schema\":3,\"c\":2}\n").expect_err("later").to_string();
+        assert!(error.contains("a list has version 3"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::pack::unpack;
 use super::{DayFile, captured};
 use anyhow::Context;
 use hugewise_base::count::counted;
-use hugewise_evidence::history::frame::{HEAD_BYTES, Head, MAGIC, find};
+use hugewise_base::format::{FIRST, LaterVersion};
+use hugewise_evidence::history::frame::{FORMAT, HEAD_BYTES, Head, find, version_of};
 use hugewise_evidence::history::index::{Index, Place, at_or_before};
 use hugewise_evidence::recording::readers::capture::sample;
 use hugewise_linux::regular;
@@ -57,7 +58,8 @@ impl History {
             return day_files(path).is_ok_and(|files| !files.is_empty())
                 || captured::files(path).is_ok_and(|files| !files.is_empty());
         }
-        start_of(path).is_ok_and(|start| [MAGIC, captured::ZSTD_MAGIC].contains(&start))
+        let known = |start| version_of(start).is_some() || start == captured::ZSTD_MAGIC;
+        start_of(path).is_ok_and(known)
     }
 
     /// Opens a history, a file of samples, or a capture of an earlier build.
@@ -127,6 +129,7 @@ impl History {
 
     /// Takes a file of frames.
     fn frames(&mut self, path: &Path) -> anyhow::Result<()> {
+        check_version(path)?;
         let file = regular::open(path)?;
         let index = index(&file)?;
         if index.damaged_bytes() > 0 {
@@ -211,6 +214,16 @@ fn unpacked(file: &File, place: &Place, before: &[u8]) -> anyhow::Result<Vec<u8>
     let text = unpack(&packed, before, usize::try_from(head.text_bytes)?)?;
     anyhow::ensure!(head.is_of_text(&text), "its text is another one");
     Ok(text)
+}
+
+/// Whether this program reads the frames of a file. One that is empty, or damaged where it begins,
+/// may be of any version.
+///
+/// # Errors
+/// It is of a later version.
+pub(super) fn check_version(path: &Path) -> Result<(), LaterVersion> {
+    let found = start_of(path).ok().and_then(version_of);
+    FORMAT.check(found.unwrap_or(FIRST))
 }
 
 /// How a regular file begins.

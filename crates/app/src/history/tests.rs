@@ -252,3 +252,24 @@ proptest! {
         }
     }
 }
+
+/// A service that is taken back to an earlier package must cost nothing of what the later one kept.
+#[test]
+fn a_file_of_a_later_version_is_refused_and_kept() {
+    let scratch = Scratch::new();
+    let path = scratch.join("history");
+    record(&path, LIMITS, LATE, 3);
+    let [file] = files(&path).try_into().expect("one file");
+    let mut later = fs::read(&file).expect("read");
+    later[3] = b'2';
+    fs::write(&file, &later).expect("written");
+    assert!(History::is_recording(&file));
+    let error = History::open(&file).expect_err("a later version").to_string();
+    assert!(error.contains("the history has version 2"), "{error}");
+    let texts = record(&path, LIMITS, LATE + 3000, 2);
+    assert_eq!(fs::read(&file).expect("read"), later, "it is not written to");
+    assert_eq!(files(&path).len(), 2);
+    let past = History::open(&path).expect("the new file");
+    assert_eq!(past.moments().len(), texts.len());
+    assert!(past.problems[0].contains("version 2"), "{:?}", past.problems);
+}

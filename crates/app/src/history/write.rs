@@ -1,7 +1,7 @@
 //! Appends samples to a file, and to the day files of a history.
 
 use super::pack::pack;
-use super::read::index;
+use super::read::{check_version, index};
 use super::{DayFile, SUFFIX};
 use crate::exit::{self, coded};
 use crate::output::refused;
@@ -211,7 +211,8 @@ impl Book {
         let last = files.iter().rev().find(|(name, _)| name.day == day.day);
         let name = match last {
             None => day,
-            Some((name, length)) if *length < piece_bytes => *name,
+            // What a later program began is not continued, and stays as it is.
+            Some((name, length)) if *length < piece_bytes && self.is_known(*name) => *name,
             Some((name, _)) => DayFile { piece: name.piece.saturating_add(1), ..*name },
         };
         self.current = None;
@@ -222,6 +223,11 @@ impl Book {
         let file = FrameFile::reopen(path.clone(), file).with_context(context)?;
         self.current = Some((name, file));
         Ok(())
+    }
+
+    /// Whether this program knows the version of a file.
+    fn is_known(&self, file: DayFile) -> bool {
+        check_version(&self.path.join(file.name())).is_ok()
     }
 
     /// Deletes what is beyond the limits; a piece is left free for what comes. Days count that were

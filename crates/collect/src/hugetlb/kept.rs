@@ -4,9 +4,10 @@
 //! Each owner's trail in the state directory, such as `hugetlb-files.jsonl`, holds one line per
 //! file, synced before the file is touched. A file that somebody edited meanwhile is left alone.
 
+use hugewise_base::format::Format;
 use hugewise_base::owner::Owner;
 use hugewise_evidence::hugetlb::files::WantedFile;
-use hugewise_linux::lines;
+use hugewise_linux::lines::{self, Versioned};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{TrailError, make_dir, trusted};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+/// The format of a trail of files. Each line names its version, unless it is older than versions.
+const FORMAT: Format = Format { what: "the trail of files", version: 1 };
 /// Added to a file's name while it is written. Neither sysctl nor systemd nor pam_limits reads
 /// names that end so.
 const NEW: &str = ".hugewise-new";
@@ -128,7 +131,7 @@ impl KeptFiles {
             trusted(state_dir, &file)?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            lines::parse(&bytes)
+            lines::parse_versioned(&bytes, FORMAT)
         };
         let opened = plain(OpenOptions::new().read(true)).open(&path);
         let mut entries: Vec<Entry> = match opened.and_then(read) {
@@ -311,7 +314,8 @@ impl KeptFiles {
 
     fn note(&mut self, entry: Entry) -> Result<(), TrailError> {
         let store = |error| TrailError::Store { path: self.path.display().to_string(), error };
-        let mut line = serde_json::to_vec(&entry).map_err(|e| store(e.into()))?;
+        let line = serde_json::to_vec(&Versioned::new(FORMAT, &entry));
+        let mut line = line.map_err(|e| store(e.into()))?;
         line.push(b'\n');
         let folder = self.path.parent().unwrap_or(Path::new("."));
         make_dir(folder).map_err(store)?;
@@ -334,7 +338,7 @@ impl KeptFiles {
         }
         let mut bytes = Vec::new();
         for entry in &self.entries {
-            serde_json::to_writer(&mut bytes, entry)?;
+            serde_json::to_writer(&mut bytes, &Versioned::new(FORMAT, entry))?;
             bytes.push(b'\n');
         }
         replace(&self.path, &bytes, 0o600, None)

@@ -383,3 +383,16 @@ fn places_are_lines_and_columns() {
     let wanted = [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 2), (4, 2)];
     assert_eq!(places, wanted);
 }
+
+#[test]
+fn a_later_version_is_the_only_fault() {
+    let rest = "[promote]\nwarm = \"of later\"\nunheard_of = 1\n";
+    let error = error_of(format!("version = 2\n{rest}"));
+    assert!(error.contains(":1:1: the configuration has version 2"), "{error}");
+    assert!(!error.contains("unheard_of"), "{error}");
+    for wrong in ["version = 0\n", "version = \"1\"\n", "version = -1\n"] {
+        assert!(error_of(wrong).contains("'version' is a number"), "{wrong}");
+    }
+    let error = error_of(format!("version = 1\n{rest}"));
+    assert!(error.contains("unheard_of") && !error.contains("version"), "{error}");
+}

@@ -15,10 +15,21 @@
 //! | 40 to 43 | CRC-32 of the text of the frame before, its dictionary; 0 where it stands alone |
 //! | 44 to 47 | CRC-32 of the 44 bytes before |
 
+use hugewise_base::format::Format;
+
 /// Bytes of a head.
 pub const HEAD_BYTES: usize = 48;
 /// How every frame begins. The last letter is the version of the format.
 pub const MAGIC: [u8; 4] = *b"HWF1";
+/// The format of a history, and of a file of samples.
+pub const FORMAT: Format = Format { what: "the history", version: 1 };
+
+/// The version of a file that begins like this; `None`: it is no file of frames.
+pub fn version_of(start: [u8; 4]) -> Option<u32> {
+    let [name @ .., version] = start;
+    let digit = char::from(version).to_digit(10)?;
+    (MAGIC.starts_with(&name) && digit > 0).then_some(digit)
+}
 /// Most frames of a chain: what a jump has to unpack at most. At 5 s between samples 5 minutes,
 /// and an eighth of a file are frames that stand alone (`docs/figures.md#history`).
 pub const CHAIN_MAX: u32 = 60;

@@ -19,10 +19,11 @@ mod back;
 
 pub use back::{Restored, revert};
 
-use crate::lines;
+use crate::lines::{self, Versioned};
 use crate::machine;
 use crate::pool_size;
 use crate::root::Root;
+use hugewise_base::format::Format;
 use hugewise_base::owner::Owner;
 use hugewise_base::parse::pool_path::is_size;
 use hugewise_base::parse::thp_choice;
@@ -32,6 +33,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// The trail's format. Each line names its version; those before there were versions do not.
+pub const FORMAT: Format = Format { what: "the settings trail", version: 1 };
 
 /// One intended change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +144,7 @@ impl Trail {
             trusted(state_dir, &file)?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            lines::parse(&bytes)
+            lines::parse_versioned(&bytes, FORMAT)
         };
         let mut entries: Vec<Entry> = match options.open(&path).and_then(read) {
             Ok(entries) => entries,
@@ -262,7 +266,8 @@ impl Trail {
             new: new.into(),
             boot_id: self.boot_id.clone(),
         };
-        let mut line = serde_json::to_vec(&entry).map_err(|e| store(e.into()))?;
+        let line = serde_json::to_vec(&Versioned::new(FORMAT, &entry));
+        let mut line = line.map_err(|e| store(e.into()))?;
         line.push(b'\n');
         let out = self.file().map_err(store)?;
         lines::append(&out, &line).map_err(store)?;
@@ -299,7 +304,7 @@ impl Trail {
         let mut out =
             OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
         for entry in &self.entries {
-            serde_json::to_writer(&mut out, entry)?;
+            serde_json::to_writer(&mut out, &Versioned::new(FORMAT, entry))?;
             out.write_all(b"\n")?;
         }
         out.sync_all()?;

@@ -179,3 +179,28 @@ fn one_setting_goes_back_and_the_others_stay() {
     );
     assert_eq!((fixture.get(NONE), fixture.get(ENABLED)), ("511".into(), "always".into()));
 }
+
+/// What a manager of ea86da4 left, which wrote no versions, and what a later one may write.
+#[test]
+fn a_trail_without_versions_is_read_and_one_of_a_later_version_is_kept() {
+    let fixture = Fixture::new();
+    let file = fixture.dir.join("state").join(OWNER.trail);
+    drop(fixture.trail());
+    fs::write(fixture.root.path(NONE), "51\n").expect("write");
+    let old = format!(r#"{{"file":"{NONE}","old":"511","new":"51","boot_id":"boot-1"}}"#);
+    fs::write(&file, format!("{old}\n")).expect("write");
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "511"), "{done:?}");
+    fixture.trail().set(NONE, "51").expect("sets");
+    let written = fs::read_to_string(&file).expect("reads");
+    assert!(written.starts_with(r#"{"schema":1,"#), "{written}");
+    let later = format!("{written}{{\"schema\":2,\"setting\":\"{NONE}\"}}\n");
+    fs::write(&file, &later).expect("write");
+    let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
+    let error = opened.expect_err("a later version").to_string();
+    assert!(error.contains("the settings trail has version 2"), "{error}");
+    let state = fixture.dir.join("state");
+    revert(&fixture.root, &state, &[(OWNER, "")], false).expect_err("a later version");
+    assert_eq!(fs::read_to_string(&file).expect("reads"), later);
+    assert_eq!(fixture.get(NONE), "51", "nothing is half applied");
+}

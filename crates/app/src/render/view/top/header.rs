@@ -4,7 +4,6 @@ use super::palette::Palette;
 use super::values::{CpuSplit, PastAt, Shown};
 use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
-use crate::render::view::status::NONE_RUNS;
 use crate::render::view::status::values::{Machine, ManagerState};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
@@ -44,8 +43,7 @@ fn past(past: &PastAt, columns: u16, palette: Palette) -> Line<'static> {
         Some(problem) => (printable(problem), palette.bad()),
         None => (format!("{place}, {} to {} UTC", past.first, past.last), palette.warn()),
     };
-    let room = usize::from(columns).saturating_sub(8);
-    line("History", columns, vec![(fit(&said, room), style)])
+    line("History", columns, vec![(said, style)])
 }
 
 fn title(shown: &Shown, columns: u16) -> Line<'static> {
@@ -56,20 +54,28 @@ fn title(shown: &Shown, columns: u16) -> Line<'static> {
 }
 
 /// A label, and pairs of a name and a value.
-/// What does not fit whole into `columns` is left out, and `~` says so: half a number is another
-/// number.
+/// What does not fit whole into `columns` behind the first part is left out, and `~` says so: half
+/// a number is another number.
 fn line(label: &str, columns: u16, parts: Vec<(String, Style)>) -> Line<'static> {
-    let mut room = usize::from(columns).saturating_sub(9);
-    let mut spans = vec![Span::styled(format!("{label:<8}"), Palette::bold())];
+    let label = format!("{label:<8}");
+    let mut room = usize::from(columns).saturating_sub(width(&label));
+    let mut spans = vec![Span::styled(label, Palette::bold())];
+    let mut parts = parts.into_iter();
+    if let Some((text, style)) = parts.next() {
+        let text = fit(&text, room);
+        room = room.saturating_sub(width(&text));
+        spans.push(Span::styled(text, style));
+    }
     for (text, style) in parts {
-        let wide = width(&text);
-        if wide > room {
-            spans.push(Span::raw("~"));
+        let wide = width(&text) + 2;
+        // Room for the sign stays.
+        if wide + 2 > room {
+            spans.push(Span::raw(" ~"));
             break;
         }
-        room = room.saturating_sub(wide + 2);
-        spans.push(Span::styled(text, style));
+        room -= wide;
         spans.push(Span::raw("  "));
+        spans.push(Span::styled(text, style));
     }
     Line::from(spans)
 }
@@ -151,6 +157,9 @@ fn rates(machine: &Machine, columns: u16, palette: Palette) -> Line<'static> {
     )
 }
 
+/// In a line, what to do where no manager runs.
+const NONE: &str = "none: 'hugewise manage --dry-run --once' shows what one would do";
+
 fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
     let plain = Style::new();
     let (text, style) = match &shown.view.manager {
@@ -159,12 +168,11 @@ fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
             let text = "none; one that was killed left settings: 'hugewise revert'".to_owned();
             (text, palette.bad())
         }
-        ManagerState::Absent { .. } => (format!("none: {NONE_RUNS}"), plain),
+        ManagerState::Absent { .. } => (NONE.to_owned(), plain),
         ManagerState::Elsewhere { role, holder } => (role.sentence(holder), plain),
         ManagerState::Unknown => ("unknown".to_owned(), palette.warn()),
     };
-    let rest = usize::from(columns).saturating_sub(10);
-    line("Manager", columns, vec![(fit(&text, rest), style)])
+    line("Manager", columns, vec![(text, style)])
 }
 
 fn running(manager: &ManagerStatus, palette: Palette) -> (String, Style) {
