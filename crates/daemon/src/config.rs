@@ -326,10 +326,13 @@ impl Merge {
 
 /// Whether this program knows the version that a file names.
 fn version(value: &Value) -> Result<(), String> {
-    let named = value.as_integer().and_then(|number| u32::try_from(number).ok());
-    let named = named.filter(|number| *number > 0);
-    let named = named.ok_or("'version' is a number from 1 on: that of the configuration's form")?;
-    FORMAT.check(named).map_err(|later| later.to_string())
+    let Some(named @ 1..) = value.as_integer() else {
+        return Err("'version' is a number from 1 on: that of the configuration's form".into());
+    };
+    match FORMAT.check(u32::try_from(named).unwrap_or(u32::MAX)) {
+        Ok(()) => Ok(()),
+        Err(later) => Err(later.to_string()),
+    }
 }
 
 /// The name of the origin of a rule or a hint.

@@ -264,7 +264,9 @@ fn rehearsed(manager: &Manager, options: &Options, settings: &Settings) -> Vec<S
     wanted.extend_from_slice(settings.withheld());
     let mut changes = Vec::new();
     for WantedSetting { file, value: to, why } in wanted {
-        if let Some(from) = trail::value(&root, &file).ok().filter(|from| *from != to) {
+        if let Ok(from) = trail::value(&root, &file)
+            && from != to
+        {
             changes.push(SettingChange { file, from, to, why });
         }
     }

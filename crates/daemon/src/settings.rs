@@ -149,8 +149,10 @@ impl Settings {
         match &mut self.owned {
             None => {
                 rehearse(&new, journal);
-                self.withheld.retain(|old| new.iter().all(|want| want.file != old.file));
-                self.withheld.extend(new);
+                for want in new {
+                    self.withheld.retain(|old| old.file != want.file);
+                    self.withheld.push(want);
+                }
             }
             Some(owned) => {
                 for want in &new {

@@ -122,7 +122,9 @@ fn program(target: &TargetStatus, rehearsed: bool, geometry: Geometry) -> String
         "  {} {name}: {} of its {} are huge, {percent:.0} %.",
         target.pid, target.huge, target.rss
     );
-    if let Some(coverage) = target.coverage_percent().filter(|_| !rehearsed) {
+    if let Some(coverage) = target.coverage_percent()
+        && !rehearsed
+    {
         let _ = write!(text, " Of the {} that can be: {coverage:.0} %.", target.eligible);
     }
     text.push('\n');
