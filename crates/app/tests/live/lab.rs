@@ -55,6 +55,9 @@ fn lab_fragment_page_cache(_: &Turn) -> anyhow::Result<()> {
     outcome
 }
 
+/// How long requests are measured.
+const MEASURED_S: f64 = 8.0;
+
 /// How often a server that asks for huge pages compacted memory in some seconds of requests, by the
 /// kernel's own account.
 fn compactions<T>(
@@ -69,7 +72,7 @@ fn compactions<T>(
         delays.compaction.context("this kernel does not count compactions")
     };
     let before = waits()?;
-    server.tell(Request::Measure(4.0))?;
+    server.tell(Request::Measure(MEASURED_S))?;
     let found = meanwhile()?;
     let measured = server.event()?;
     let Event::Measured(measured) = measured else { bail!("not measured: {measured:?}") };
@@ -85,12 +88,19 @@ fn compactions<T>(
     Ok((count, found))
 }
 
-/// The causes that are found in two seconds.
-fn causes() -> anyhow::Result<Vec<String>> {
-    let found = hugewise(["diagnose", "--for", "2s", "--json"])?.json()?;
-    let found = found["findings"].as_array().context("findings")?;
-    let causes = found.iter().filter_map(|one| one["cause"].as_str());
-    Ok(causes.map(str::to_owned).collect())
+/// The causes that are found in two seconds, of which one has `wanted`: a request that stalls for
+/// longer than that may not have one compaction begin and end in them.
+fn causes(wanted: &str) -> anyhow::Result<Vec<String>> {
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let found = hugewise(["diagnose", "--for", "2s", "--json"])?.json()?;
+        let found = found["findings"].as_array().context("findings")?;
+        all.extend(found.iter().filter_map(|one| Some(one["cause"].as_str()?.to_owned())));
+        if all.iter().any(|cause| cause == wanted) {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// Memory of which no block can be made, and a server that asks for huge pages: by the kernel's
@@ -112,9 +122,10 @@ fn nobody_compacts(_: &Turn) -> anyhow::Result<()> {
     let mut server = Hold::start_kind("lab", args)?;
     for defrag in ["madvise", "always"] {
         set_in_guest(DEFRAG, defrag)?;
-        let (count, causes) = compactions(&mut server, defrag, causes)?;
+        let found = || causes("memory_pinned");
+        let (count, causes) = compactions(&mut server, defrag, found)?;
         ensure!(causes.iter().any(|cause| cause == "memory_pinned"), "{causes:?}");
-        ensure!(count >= 20, "{defrag}: {count} compactions in four seconds");
+        ensure!(count >= 40, "{defrag}: {count} compactions in {MEASURED_S} s");
     }
     let scratch = Scratch::new()?;
     let args = format!("--pid {} --for 1h --set compact.mode=on", server.pid());
