@@ -204,3 +204,22 @@ fn another_root_can_be_recorded() {
     assert_eq!(recording.hosts[0].name.as_deref(), Some("db1"));
     assert_eq!(values(&recording.hosts[0], Field::Load1, &Subject::Machine), 2);
 }
+
+#[test]
+fn a_journal_of_a_later_version_is_shown_with_a_remark() {
+    let scratch = Scratch::new();
+    let path = scratch.join("journal.jsonl");
+    let start = |schema: u32| format!(r#"{{"record":"start","schema":{schema},"mode":"ingens"}}"#);
+    let later = r#"{"record":"of_later","what":"new"}"#;
+    for (schema, is_later) in [(1, false), (2, true)] {
+        std::fs::write(&path, format!("{}\n{later}\n{later}\n", start(schema))).expect("written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+        let said =
+            command.args(["manage", "journal", "-n", "1"]).arg(&path).output().expect("runs");
+        assert!(said.status.success(), "{said:?}");
+        let (shown, remarks) = (said.stdout, String::from_utf8_lossy(&said.stderr));
+        let shown = String::from_utf8_lossy(&shown);
+        assert_eq!((shown.lines().count(), shown.contains("of_later")), (1, true), "{shown}");
+        assert_eq!(remarks.contains("is of version 2 of the journal"), is_later, "{remarks}");
+    }
+}

@@ -6,8 +6,8 @@ use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
-/// Longest record (`PRINTK_MESSAGE_MAX` of kernel/printk/internal.h, Linux 6.12: 2,048; before 6.2
-/// 8,192): a shorter buffer is refused.
+/// Longest record of earlier kernels (`CONSOLE_EXT_LOG_MAX` of include/linux/printk.h; in 6.12
+/// `PRINTK_MESSAGE_MAX` of kernel/printk/internal.h, a quarter of it): a shorter buffer is refused.
 const RECORD_BYTES: usize = 8192;
 /// Most text that is kept: the log of a machine has 256 KiB to 1 MiB (`CONFIG_LOG_BUF_SHIFT` and
 /// `log_buf_len`), and while it is read more may be written.

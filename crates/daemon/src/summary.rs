@@ -96,7 +96,10 @@ impl Rehearsal {
                 }
             }
         }
-        text.push_str(NEXT);
+        // Without '--dry-run' mode 'observe' changes nothing either.
+        if self.settings.is_some() {
+            text.push_str(NEXT);
+        }
         text
     }
 }
@@ -239,5 +242,9 @@ mod tests {
         assert!(!said.contains("Promoted"), "{said}");
         // What can be and what would be promoted are no figures of one sentence.
         assert!(!said.contains("that can be"), "{said}");
+        assert!(said.contains("The same command without '--dry-run' does it"), "{said}");
+        let rehearsal = Some(Rehearsal { settings: None, lock_share_percent: 1.5 });
+        let observed = text(&status, &Ending { rehearsal, ..ending });
+        assert!(!observed.contains("without '--dry-run'"), "{observed}");
     }
 }

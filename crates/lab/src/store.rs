@@ -6,6 +6,7 @@
 
 use anyhow::{Context, bail};
 use hugewise_base::exit::{self, Coded};
+use hugewise_base::format::Format;
 use hugewise_experiment::record::{Record, RunPlan, SCHEMA};
 use hugewise_experiment::suite::{self, SuitePlan};
 use hugewise_linux::save::{self, SaveError};
@@ -78,18 +79,20 @@ impl Store {
 
     /// The plan; `None` where nothing has begun.
     pub fn plan(&self) -> anyhow::Result<Option<RunPlan>> {
-        self.planned(PLAN, SCHEMA, |plan: &RunPlan| plan.schema)
+        let format = Format { what: "the plan of an experiment", version: SCHEMA };
+        self.planned(PLAN, format, |plan: &RunPlan| plan.schema)
     }
 
     /// The plan of a suite; `None` where nothing has begun.
     pub fn suite(&self) -> anyhow::Result<Option<SuitePlan>> {
-        self.planned(SUITE, suite::SCHEMA, |plan: &SuitePlan| plan.schema)
+        let format = Format { what: "the plan of a suite", version: suite::SCHEMA };
+        self.planned(SUITE, format, |plan: &SuitePlan| plan.schema)
     }
 
     fn planned<T: DeserializeOwned>(
         &self,
         name: &str,
-        schema: u32,
+        format: Format,
         of: fn(&T) -> u32,
     ) -> anyhow::Result<Option<T>> {
         let path = self.directory.join(name);
@@ -99,9 +102,7 @@ impl Store {
         let folder = self.folder()?;
         let Some(text) = self.read(&folder, name, &path)? else { return Ok(None) };
         let plan = parse(&path, &text)?;
-        if of(&plan) != schema {
-            bail!("{} is of another version of hugewise ({})", path.display(), of(&plan));
-        }
+        format.check(of(&plan)).with_context(|| path.display().to_string())?;
         Ok(Some(plan))
     }
 

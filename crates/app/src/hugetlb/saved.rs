@@ -3,6 +3,7 @@
 use crate::exit::{self, coded};
 use crate::say::note;
 use anyhow::Context;
+use hugewise_base::format::Format;
 use hugewise_evidence::hugetlb::files::WantedFile;
 use hugewise_evidence::hugetlb::plan::{HugetlbPlan, SCHEMA};
 use hugewise_linux::trust;
@@ -100,12 +101,9 @@ fn parse<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<T> {
 }
 
 fn check(path: &Path, plan: &HugetlbPlan) -> anyhow::Result<()> {
-    if plan.schema == SCHEMA {
-        return Ok(());
-    }
-    let (name, found) = (path.display(), plan.schema);
-    let message = format!("'{name}' has schema {found}, and this program reads {SCHEMA}");
-    Err(coded(exit::ERROR, message))
+    let format = Format { what: "the plan of pools", version: SCHEMA };
+    let name = path.display();
+    format.check(plan.schema).map_err(|later| coded(exit::ERROR, format!("'{name}': {later}")))
 }
 
 /// Forgets it.

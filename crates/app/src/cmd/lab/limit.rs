@@ -10,6 +10,7 @@ use crate::progress;
 use crate::render::view::limit as view;
 use crate::stop::Stop;
 use anyhow::Context;
+use hugewise_base::format::Format;
 use hugewise_base::units::Ns;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::recording::Recording;
@@ -104,12 +105,8 @@ fn read(path: &Path) -> anyhow::Result<Limit> {
     let limit: Limit = serde_json::from_str(&text).map_err(|error| {
         anyhow::anyhow!("--check: '{}' is no result of 'lab limit': {error}", path.display())
     })?;
-    anyhow::ensure!(
-        limit.schema == SCHEMA,
-        "--check: '{}' is of another version of hugewise (form {}, not {SCHEMA})",
-        path.display(),
-        limit.schema
-    );
+    let format = Format { what: "a result of 'lab limit'", version: SCHEMA };
+    format.check(limit.schema).with_context(|| format!("--check '{}'", path.display()))?;
     Ok(limit)
 }
 

@@ -33,11 +33,12 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
     }
 }
 
-/// Whether a setting of the machine that was found lets it happen.
+/// Whether a setting of the machine lets it happen that is a finding, and not only worth knowing.
 fn is_let_happen(finding: &Finding, behind: &[Finding]) -> bool {
     let group = behind.iter().take_while(|other| other.follows.is_some());
     let mut settings = group.filter(|other| other.cause.is_setting());
-    settings.any(|setting| setting.follows == Some(finding.cause))
+    settings
+        .any(|setting| setting.follows == Some(finding.cause) && setting.severity > Severity::Note)
 }
 
 /// How to see more than the answer.
@@ -83,15 +84,19 @@ fn said(evidence: &Evidence) -> String {
 /// The first step that only looks, and the first that mends: the setting that lets it happen, where
 /// one was found.
 fn push_steps(out: &mut String, finding: &Finding, is_let_happen: bool, paint: Paint) {
-    let (mut look, mut mend) = (None, None);
+    let (mut look, mut first, mut setting) = (None, None, None);
     for remedy in &finding.remedies {
         match remedy.reach {
             Reach::Look => look = look.or(Some(remedy)),
-            Reach::Machine if is_let_happen => mend = mend.or(Some(remedy)),
-            _ if !is_let_happen => mend = mend.or(Some(remedy)),
-            _ => {}
+            reach => {
+                first = first.or(Some(remedy));
+                if reach == Reach::Machine && is_let_happen {
+                    setting = setting.or(Some(remedy));
+                }
+            }
         }
     }
+    let mend = setting.or(first);
     for (index, remedy) in look.into_iter().chain(mend).take(STEPS_MAX).enumerate() {
         let first = if index == 0 { "  do    " } else { "        " };
         out.push_str(&wrap(first, remedy.what));

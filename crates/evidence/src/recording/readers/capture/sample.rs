@@ -18,12 +18,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::recording::Stamp;
+use hugewise_base::format::Format;
 use hugewise_base::parse::decimal;
 
 /// How every sample begins.
 pub const MAGIC: &str = "hugewise-capture ";
-/// The version of the format.
-const VERSION: &str = "1";
+/// The format of a sample, of which the first line names the version.
+const FORMAT: Format = Format { what: "the capture", version: 1 };
 /// Largest number of files in a sample: four of each of 4,096 processes, and room for the rest.
 pub const FILES_MAX: usize = 65_536;
 /// Largest file that is taken, in bytes. `/proc/interrupts` of 512 CPUs has about 3 MiB.
@@ -68,7 +69,7 @@ impl Header {
     }
 
     fn write(&self, files: usize) -> String {
-        let mut text = format!("{MAGIC}{VERSION} at_ms={}", self.at_ms);
+        let mut text = format!("{MAGIC}{} at_ms={}", FORMAT.version, self.at_ms);
         let numbers = [
             ("utc_offset_s", self.utc_offset_s.map(|n| n.to_string())),
             ("monotonic_ns", Some(self.monotonic_ns.to_string())),
@@ -194,13 +195,11 @@ fn header(line: &str) -> Result<(Header, Option<usize>), String> {
     if words.next() != Some(MAGIC.trim_end()) {
         return Err("it does not begin with 'hugewise-capture'".to_owned());
     }
-    match words.next() {
-        Some(VERSION) => {}
-        version => {
-            let version = version.unwrap_or_default().escape_debug();
-            return Err(format!("version '{version}' of the format, {VERSION} is known"));
-        }
-    }
+    let version = words.next().unwrap_or_default();
+    let Some(found @ 1..) = decimal::<u32>(version) else {
+        return Err(format!("its version is '{}', and no number", version.escape_debug()));
+    };
+    FORMAT.check(found).map_err(|later| later.to_string())?;
     let mut header = Header::default();
     let (mut at, mut monotonic, mut promised) = (None, None, None);
     for (key, value) in words.filter_map(|word| word.split_once('=')) {

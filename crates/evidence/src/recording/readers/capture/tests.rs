@@ -520,7 +520,11 @@ fn several_samples_in_one_text_are_read_in_turn() {
     let recording = out.finish();
     assert_eq!(machine(&recording, Field::ContextSwitches), [4.0]);
     assert_eq!(recording.problems.len(), 1);
-    assert!(recording.problems[0].text.contains("version '9'"), "{:?}", recording.problems);
+    assert!(
+        recording.problems[0].text.contains("the capture has version 9"),
+        "{:?}",
+        recording.problems
+    );
 }
 
 #[test]
